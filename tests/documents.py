@@ -267,12 +267,30 @@ def names_of_interface():
     return words
 
 
+def read_generators():
+    """Every generator has a row in models.md, with all of its parameters and their defaults; every scene one in world.md."""
+    page, name, generators = source / "docs/models.md", None, True
+    rows = {row.split("`")[1]: row.replace("\\|", "|") for row in page.read_text().split("\n") if row.startswith("| `")}
+    scenes = (source / "docs/world.md").read_text()
+    for line in ask(["help", "models"], source).stdout.split("\n"):
+        generators &= not line.startswith("A scene")
+        if re.fullmatch(r"[a-z-]+", line):
+            name = line
+            if name not in rows if generators else f"| `{name}` |" not in scenes:
+                complain(page, 0, f"'{name}' is not listed")
+            count("generators and scenes")
+        setting = re.match(r"      (\w+=\S+)  ", line)
+        if setting and generators and f"`{setting.group(1)}`" not in rows.get(name, ""):
+            complain(page, 0, f"'{name}' has {setting.group(1)}, which is not listed so")
+
+
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     list(pool.map(follow, pages))
 names = names_of_interface()
 for each in pages:
     read_text(each, names)
+read_generators()
 print(*sorted(mistakes), sep="\n")
 print(f"{len(pages)} pages:", ", ".join(f"{number} {what}" for what, number in sorted(counts.items())), f"; {len(mistakes)} mistakes")
 sys.exit(1 if mistakes or counts.get("run", 0) < 40 else 0)

@@ -249,6 +249,46 @@ static void test_mimics(void** state) {
 
 // --- What real files contain --------------------------------------------------------------------------------------------
 
+// A simple transmission is a motor with a gear, and the joint's effort is all that it gives: I q̈ = reduction · control.
+static void test_transmissions(void** state) {
+    (void)state;
+#define TRANSMISSION(joint, motor, inside)                                                                             \
+    "<transmission name='t'><type>transmission_interface/SimpleTransmission</type><joint name='" joint                 \
+    "'><hardwareInterface>EffortJointInterface</hardwareInterface></joint><actuator name='" motor "'>" inside          \
+    "</actuator></transmission>"
+    const char* text =
+        "<robot name='r'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='0.5' iyy='0.5' "
+        "izz='0.5' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        "<joint name='j' type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>"
+        "<limit lower='-3' upper='3' effort='30' velocity='1'/></joint>"
+        "<joint name='f' type='fixed'><parent link='b'/><child link='c'/></joint><link name='c'/>" TRANSMISSION(
+            "j", "m", "<mechanicalReduction>50</mechanicalReduction>") TRANSMISSION("j", "m", "")
+            TRANSMISSION("f", "n", "") "</robot>";
+    cal_read_report* report;
+    cal_model* model = read_text(text, NULL, &report);
+    assert_int_equal(cal_model_actuator_count(model), 2);
+    assert_int_equal(cal_model_find_actuator(model, "m"), 0);
+    // Of a fixed joint there is no motor, and the report says so.
+    assert_true(speaks_of(report, CAL_ISSUE_NOT_SIMULATED, "<transmission>", 0));
+    cal_dynamics* dynamics = NULL;
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    const double q = 0.0, v = 0.0, controls[3][2] = {{0.2, 1.0}, {7.0, 0.0}, {0.0, -99.0}},
+                 forces[3] = {11.0, 30.0, -30.0};
+    for (int i = 0; i < 3; i++) {
+        double qdd;
+        assert_int_equal(cal_dynamics_forward(dynamics, &q, &v, NULL, controls[i], &qdd), CAL_OK);
+        cal_test_expect_below(fabs(qdd - forces[i] / 0.5), 1e-12, "acceleration", "transmission");
+    }
+    cal_dynamics_destroy(dynamics);
+    cal_read_report_destroy(report);
+    cal_model_destroy(model);
+    cal_error error = {CAL_OK, ""};
+    text = "<robot name='r'>" LINK("a") LINK("b") JOINT("j", "revolute", "a", "b", "")
+        TRANSMISSION("j", "m", "<mechanicalReduction>none</mechanicalReduction>") "</robot>";
+    assert_int_equal(cal_model_read_memory(text, strlen(text), "r", NULL, &model, NULL, &error), CAL_BAD_MODEL);
+    assert_non_null(strstr(error.text, "'none' is no reduction"));
+}
+
 static void test_tolerance(void** state) {
     (void)state;
     const char body[] = "<robot name='r'>" LINK("a") LINK("b") JOINT("j", "continuous", "a", "b", "") "</robot>";
@@ -544,6 +584,7 @@ int main(void) {
         cmocka_unit_test(test_base),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_mimics),
+        cmocka_unit_test(test_transmissions),
         cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_nothing_is_dropped_silently),
         cmocka_unit_test(test_repair),

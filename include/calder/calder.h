@@ -282,8 +282,8 @@ typedef struct cal_texture_def {
 /// Triangles, for shapes to share; from cal_default_mesh_def.
 typedef struct cal_mesh_def {
     const char* name;         ///< NULL: named by its number
-    const double* vertices;   ///< 3 a vertex
-    const int32_t* triangles; ///< 3 vertices' numbers a triangle, counterclockwise seen from outside
+    const double* vertices;   ///< 3 per vertex
+    const int32_t* triangles; ///< 3 vertices' numbers per triangle, counterclockwise seen from outside
     int vertex_count, triangle_count;
     const float*
         coordinates; ///< of a texture: x and y for each corner of each triangle, y downwards; NULL: there are none
@@ -706,7 +706,7 @@ cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm,
                                   const int32_t* processor_of_joint, cal_plan** out, cal_error* error);
 int cal_plan_processors(const cal_plan* plan); ///< how many of the machine's processors have work
 void cal_plan_destroy(cal_plan* plan);         ///< NULL is allowed; states made with it must be gone
-/// Writes the plan as text (columns, lanes in use, operations and bytes a joint); returns the length it needs, as snprintf.
+/// Writes the plan as text (columns, lanes in use, operations and bytes per joint); returns the length it needs, as snprintf.
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
 /// Runs the algorithm once on a state made with this plan.
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error);
@@ -755,10 +755,10 @@ typedef enum cal_field {
     CAL_QDD,      ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
     CAL_CONTROL,  ///< actuator_count: controls; of an actuator with an activation, that
     CAL_MASS,     ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
-    CAL_POSE,     ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_POSE,     ///< 7 per body: position and quaternion of its frame in the world, by "kinematics" and "energy"
     CAL_ENERGY,   ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
     CAL_MOMENTUM, ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
-    CAL_TENDON    ///< 2 a tendon: its length and the rate of that, by "kinematics" and "energy"
+    CAL_TENDON    ///< 2 per tendon: its length and the rate of that, by "kinematics" and "energy"
 } cal_field;
 
 /// Makes a state at the model's start values.
@@ -847,7 +847,7 @@ typedef struct cal_force_context {
     cal_state* state; ///< for cal_state_push
     int instance;     ///< of an ensemble; 0 for a simulation by itself
 } cal_force_context;
-/// A user's own forces. Called once an evaluation, on the thread that advances; must depend on nothing but its arguments
+/// A user's own forces. Called once per evaluation, on the thread that advances; must depend on nothing but its arguments
 /// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
 typedef void cal_force_callback(cal_force_context* context, void* user);
 
@@ -959,10 +959,10 @@ typedef struct cal_energy_balance {
 } cal_energy_balance;
 /// The balance at cal_sim_time. Flows are integrated with the motion, by its solver; kinetic energies are seen when this is called.
 cal_status cal_sim_balance(cal_sim* sim, cal_energy_balance* out);
-/// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
+/// Position and quaternion of every body at cal_sim_time, 7 numbers per body.
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
-/// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
+/// through it on its body, constraint forces and the joint's own together; 6 numbers per joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
 /// What a sensor measures at cal_sim_time: cal_sensor_size numbers. With events, those of accelerations and joint forces are
 /// CAL_NOT_AVAILABLE.

@@ -2,7 +2,8 @@
 //
 // Once a second the page knows how many frames the browser asked it for. Too few two seconds long: one level down. Enough for
 // a while: one level up, to see whether that holds; when it does not, the next try waits twice as long. Where less quality
-// brought no more frames, it was not ours to gain (a saving battery, a slow screen), and it is left alone for a minute.
+// brought no more frames, it was not ours to gain (a saving battery, a screen of 50 Hz), and it is left alone for a minute, the next time
+// for two, and so on.
 
 export interface Level {
   name: string;
@@ -24,10 +25,12 @@ export const levels: Level[] = [
   { name: 'fastest', ratio: 0.5, shadows: false, smooth: false, detail: 0.3, round: 0.6, triangles: 5e3 },
 ];
 
-const ENOUGH = 56; // frames a second
-const FEW = 50;
+// Of the sixty frames per second that are wanted, clocks that disagree a little cost one or two.
+const ENOUGH = 58;
+const FEW = 56;
 const POOR = 25;
 const PATIENCE = 8; // s
+const LONG = 60; // s
 
 export class Quality {
   index: number;
@@ -38,6 +41,7 @@ export class Quality {
   private trial = 0; // s left of one
   private before: { fps: number; index: number } | null = null; // the last step down
   private leave = 2; // s in which nothing is changed: what is new is slow at first
+  private alone = LONG; // s in which nothing is changed where less quality did not help
 
   constructor(first: string) {
     this.index = levels.findIndex((level) => level.name === first);
@@ -55,6 +59,7 @@ export class Quality {
     this.slow = this.good = this.trial = 0;
     this.leave = 2;
     this.patience = PATIENCE;
+    this.alone = LONG;
     this.before = null;
   }
 
@@ -88,7 +93,8 @@ export class Quality {
     if (this.before && this.before.index === this.index - 2 && fps < 1.15 * this.before.fps && fps > POOR) {
       this.index = this.before.index;
       this.before = null;
-      this.leave = 60;
+      this.leave = this.alone;
+      this.alone *= 2;
       return;
     }
     if (this.index === levels.length - 1) return;

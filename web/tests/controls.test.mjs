@@ -3,20 +3,19 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { endAll, launch, makeFolder, open, project, run, serve, state, until } from './support.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 let browser;
-let files;
+let folder;
 before(async () => {
-  files = makeFolder();
+  folder = makeFolder();
   browser = await launch();
 });
 after(async () => {
   endAll();
   await browser?.close();
-  files.remove();
 });
 
 const camera = (page) =>
@@ -212,9 +211,9 @@ test('the tree folds, the camera follows, v and f are plotted, algorithm and mac
 });
 
 test('the gallery opens and closes, and takes a folder that is dropped', async () => {
-  mkdirSync(join(files.folder, 'swing'));
-  writeFileSync(join(files.folder, 'swing', 'swing.xml'), '<mujoco><worldbody><body name="seat"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05" rgba=".9 .1 .1 1"/></body></worldbody></mujoco>');
-  writeFileSync(join(files.folder, 'swing', '.hidden'), 'x');
+  mkdirSync(join(folder, 'swing'));
+  writeFileSync(join(folder, 'swing', 'swing.xml'), '<mujoco><worldbody><body name="seat"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05" rgba=".9 .1 .1 1"/></body></worldbody></mujoco>');
+  writeFileSync(join(folder, 'swing', '.hidden'), 'x');
   const server = await serve();
   const { context, page, complaints } = await open(browser, server.address);
   await page.waitForSelector('#gallery:not([hidden])');
@@ -228,7 +227,7 @@ test('the gallery opens and closes, and takes a folder that is dropped', async (
   await page.click('#gallery-toggle');
   assert.equal(await page.isVisible('#gallery'), true);
   const devtools = await context.newCDPSession(page);
-  const data = { items: [], files: [join(files.folder, 'swing')], dragOperationsMask: 1 };
+  const data = { items: [], files: [join(folder, 'swing')], dragOperationsMask: 1 };
   for (const type of ['dragEnter', 'dragOver', 'drop']) await devtools.send('Input.dispatchDragEvent', { type, x: 400, y: 300, data });
   await until(page, () => globalThis.calderViewer.scene?.model.endsWith('swing/swing.xml') && globalThis.calderViewer.frame);
   assert.equal(await page.isHidden('#gallery'), true);
@@ -237,7 +236,43 @@ test('the gallery opens and closes, and takes a folder that is dropped', async (
   assert.equal(await server.stop(), 0);
 });
 
-test('a page weighs less than 3 MB, served and recorded', async () => {
+// Pixels that change visibly where a model is drawn, and where it is not.
+const seen = (page) =>
+  page.evaluate(() => {
+    const { stage, model } = globalThis.calderViewer;
+    const gl = stage.renderer.getContext();
+    const read = (visible) => {
+      model.root.visible = visible;
+      stage.renderer.render(stage.scene, stage.camera);
+      const bytes = new Uint8Array(4 * gl.drawingBufferWidth * gl.drawingBufferHeight);
+      gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+      return bytes;
+    };
+    const [without, drawn] = [read(false), read(true)];
+    let count = 0;
+    for (let i = 0; i < drawn.length; i += 4) if (Math.max(...[0, 1, 2].map((k) => Math.abs(drawn[i + k] - without[i + k]))) > 16) count++;
+    return count;
+  });
+
+test('white bodies are seen on a light page, and black ones on a dark page', async () => {
+  for (const color of ['1 1 1', '.02 .02 .02']) {
+    const file = join(folder, 'plain.xml');
+    writeFileSync(file, `<mujoco><worldbody><body><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.5" size=".08" rgba="${color} 1"/><geom type="box" size=".15 .1 .08" pos="0 0 -.6" rgba="${color} 1"/></body></worldbody></mujoco>`);
+    const server = await serve(file, '--paused');
+    const { context, page } = await open(browser, server.address);
+    const counts = {};
+    for (let i = 0; i < 2; i++) {
+      counts[await page.getAttribute('html', 'data-theme')] = await seen(page);
+      await page.keyboard.press('t');
+    }
+    const [hard, easy] = color === '1 1 1' ? [counts.light, counts.dark] : [counts.dark, counts.light];
+    assert.ok(easy > 1000 && hard > 0.5 * easy, `${color}: ${hard} of ${easy} pixels stand out`);
+    await context.close();
+    await server.stop();
+  }
+});
+
+test('a page weighs less than 3 MB, served and recorded; a recording has no hand', async () => {
   const server = await serve();
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -249,10 +284,15 @@ test('a page weighs less than 3 MB, served and recorded', async () => {
   assert.ok(bytes > 1e5 && bytes < 3e6, `${bytes} bytes`);
   await context.close();
   await server.stop();
-  const file = join(files.folder, 'run.html');
+  const file = join(folder, 'run.html');
   assert.equal((await run('sim', 'mobile', '--time', '10', '--out', file)).status, 0);
   const recorded = readFileSync(file).length;
   assert.ok(recorded < 3e6, `ten seconds of the default mobile are ${recorded} bytes`);
+  // In a recording there is nothing to take hold of.
+  const film = await open(browser, pathToFileURL(file).href);
+  assert.equal(await film.page.isHidden('#hand'), true);
+  assert.deepEqual(film.complaints, []);
+  await film.context.close();
 });
 
 test('whatever the page offers is in one of the tests', () => {

@@ -4,6 +4,7 @@
 //     urdf_mass.c     what links weigh
 //     urdf_shapes.c   what they look like: geometry, materials, meshes
 //     urdf_files.c    where package:// and other names of files lead
+//     transmission.c  motors
 //     urdf.c          all of it into the builder, and a list of what was not understood
 #pragma once
 #include "base/names.h"
@@ -44,7 +45,7 @@ typedef struct urdf_joint {
     int parent, child, next; // links; the next joint of the same parent
     int number;              // the first of its joints in the model; CAL_NONE: none
     urdf_origin origin;
-    double axis[3];
+    double axis[3], effort; // effort: the largest force or torque of a motor; 0: no limit
 } urdf_joint;
 
 typedef struct urdf_material {
@@ -94,6 +95,9 @@ cal_status cal_urdf_read_shapes(urdf* u, urdf_link* link, cal_error* error);
 // What a link's collision geometry weighs at the density of water, in the link's frame; a mesh weighs what its hull does, and
 // nothing when it cannot be read.
 cal_status cal_urdf_weigh_collision(urdf* u, urdf_link* link, cal_solid* out, cal_error* error);
+
+// Motors from <transmission>; joints have their numbers.
+cal_status cal_urdf_read_transmissions(urdf* u, cal_error* error);
 
 // Where the model's own package is.
 void cal_urdf_find_package(urdf* u);

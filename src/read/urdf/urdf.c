@@ -24,7 +24,7 @@ static cal_status no_memory(const cal_xml_node* node, cal_error* error) {
 
 // --- Joints -------------------------------------------------------------------------------------------------------------
 
-static cal_status read_limits(const urdf* u, const urdf_joint* joint, cal_joint_def* def, cal_error* error) {
+static cal_status read_limits(const urdf* u, urdf_joint* joint, cal_joint_def* def, cal_error* error) {
     cal_xml_node* limit;
     cal_status status = cal_urdf_only_child(joint->node, "limit", &limit, error);
     if (status != CAL_OK || limit == NULL) return status;
@@ -35,13 +35,13 @@ static cal_status read_limits(const urdf* u, const urdf_joint* joint, cal_joint_
         status = cal_xml_numbers(limit, sides[i], 1, 1, &def->range[i], &count, error);
         given[i] = count > 0 && isfinite(def->range[i]);
     }
-    double effort = 0.0, velocity = 0.0;
-    if (status == CAL_OK) status = cal_xml_number(limit, "effort", &effort, error);
+    double velocity = 0.0;
+    if (status == CAL_OK) status = cal_xml_number(limit, "effort", &joint->effort, error);
     if (status == CAL_OK) status = cal_xml_number(limit, "velocity", &velocity, error);
     if (status != CAL_OK) return status;
     if (cal_xml_text(limit, "effort") != NULL || cal_xml_text(limit, "velocity") != NULL)
         cal_report_add(u->reader->report, limit, CAL_ISSUE_NOTE, "limit effort and velocity",
-                       "are for controllers and do not act on the motion");
+                       "are for controllers: an effort limits the motor of a <transmission>, and a velocity nothing");
     if (joint->kind != URDF_REVOLUTE && joint->kind != URDF_PRISMATIC) {
         if (given[0] || given[1])
             cal_report_add(u->reader->report, limit, CAL_ISSUE_NOTE, "limit lower and upper",
@@ -266,7 +266,7 @@ static const char* purpose_of(const cal_xml_node* node) {
     static const struct {
         const char *name, *purpose;
     } known[] = {{"gazebo", "is for Gazebo; what it says about friction, sensors or plugins has no effect"},
-                 {"transmission", "motors are not made from it; forces are the user's"},
+                 {"transmission", "no motor is made from it: it is not one motor on one hinge or slide"},
                  {"ros2_control", "controllers are not made from it; forces are the user's"},
                  {"mujoco", "MuJoCo's settings in a URDF have no effect"},
                  {"sensor", "sensors are not simulated"},
@@ -328,6 +328,7 @@ static cal_status read_robot(urdf* u, cal_error* error) {
         if (status == CAL_OK) status = cal_urdf_read_shapes(u, link, error);
     }
     for (int i = 0; status == CAL_OK && i < u->joint_count; i++) status = read_mimic(u, &u->joints[i], error);
+    if (status == CAL_OK) status = cal_urdf_read_transmissions(u, error);
     if (status == CAL_OK) list_unused(u);
     return status;
 }
