@@ -19,6 +19,7 @@
 typedef struct world_row {
     int processors, used;
     double measured, predicted, ceiling; // s, s, times
+    double balance, bound;               // of the price: world_price.h
     cal_world_report report;             // of the last run
     uint64_t hash;
     bool same;
@@ -93,7 +94,7 @@ static int measure_row(const cal_world_source* source, const cal_scale_world* s,
         if (status == CAL_EXIT_DONE) status = advance(&made, s->time, &samples[run]);
         if (status == CAL_EXIT_DONE) {
             cal_world_get_report(made.world, &r->report);
-            r->used = r->report.domains > 1 ? r->report.domains : 1;
+            r->used = r->report.processors > 1 ? r->report.processors : 1;
             r->hash = r->report.hash;
         }
         cal_world_unmake(&made);
@@ -111,7 +112,7 @@ static int measure_all(const cal_world_source* source, const cal_scale_world* s,
     int status = cal_world_find_price(source, 1, s->time, NULL, &one);
     if (status == CAL_EXIT_DONE) status = measure_row(source, s, &one, &first);
     first.predicted = first.measured;
-    first.ceiling = 1;
+    first.ceiling = first.balance = first.bound = 1;
     for (int i = 0; i < s->count && status == CAL_EXIT_DONE; i++) {
         if (!cal_is_worth_a_run(s->counts, s->count, i)) continue;
         world_row* r = &rows[(*count)++];
@@ -125,6 +126,7 @@ static int measure_all(const cal_world_source* source, const cal_scale_world* s,
         // Cores that compute at once are slower than one alone; what is between runs is done by one.
         const double crowding = r->ceiling > 0 && r->ceiling < r->processors ? r->processors / r->ceiling : 1;
         const cal_world_report* p = &priced.report;
+        r->balance = priced.balance, r->bound = priced.bound;
         r->predicted =
             priced.used > 1 ? first.measured / one.seconds * (crowding * p->busiest_s + p->between_s) : first.measured;
         cal_progress_show(&progress, (i + 1.0) / s->count);
@@ -152,6 +154,9 @@ static void print_json(const cal_scale_world* s, const world_row* rows, int coun
         cal_json_number(&json, "deviation_percent", deviation(r));
         if (r->ceiling > 0) cal_json_number(&json, "ceiling", r->ceiling);
         if (r->used > 1) {
+            cal_json_integer(&json, "domains", r->report.domains);
+            cal_json_number(&json, "balance", r->balance);
+            cal_json_number(&json, "bound", r->bound);
             cal_json_number(&json, "domains_s", r->report.domains_s);
             cal_json_number(&json, "border_s", r->report.border_s);
             cal_json_number(&json, "busiest_s", r->report.busiest_s);
@@ -188,17 +193,20 @@ static void print_shares(const world_row* rows, int count) {
     printf(
         "\nbusiest: waiting for the busiest domain of each run; together: for a core, and for all to begin and end a "
         "run;\n"
-        "divide, between: one core, while the others wait; all domains: processor time over the time of one core.\n");
+        "divide, between: one core, while the others wait; all domains: processor time over the time of one core;\n"
+        "balance: processors at work while domains run, and bound: the speed-up that no number of processors goes\n"
+        "beyond, both from the plan.\n");
 }
 
 static void print_table(const cal_scale_world* s, const world_row* rows, int count) {
     printf("%s on threads of %s, %g s simulated\n\n", s->name, cal_host_text(), s->time);
-    printf("%10s %5s %12s %12s %8s %9s %8s  state\n", "processors", "used", "measured", "predicted", "off by",
-           "speed-up", "ceiling");
+    printf("%10s %5s %12s %12s %8s %9s %8s %8s %8s  state\n", "processors", "used", "measured", "predicted", "off by",
+           "speed-up", "ceiling", "balance", "bound");
     for (int i = 0; i < count; i++) {
         const world_row* r = &rows[i];
-        printf("%10d %5d %10.4f s %10.4f s %6.0f %% %9.2f %8.2f  %s\n", r->processors, r->used, r->measured,
-               r->predicted, deviation(r), rows[0].measured / r->measured, r->ceiling, r->same ? "same" : "differs");
+        printf("%10d %5d %10.4f s %10.4f s %6.0f %% %9.2f %8.2f %8.2f %8.3g  %s\n", r->processors, r->used, r->measured,
+               r->predicted, deviation(r), rows[0].measured / r->measured, r->ceiling, r->balance, r->bound,
+               r->same ? "same" : "differs");
     }
     if (rows[count - 1].used > 1) print_shares(rows, count);
     printf("\nstate hash %016llx\n", (unsigned long long)rows[0].hash);

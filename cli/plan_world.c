@@ -29,7 +29,11 @@ static void print_json(const char* name, double time, const cal_priced_world* ro
         cal_json_number(&json, "speedup", rows[i].speedup);
         cal_json_number(&json, "domains_s", r->domains_s);
         cal_json_number(&json, "busiest_s", r->busiest_s);
+        cal_json_number(&json, "largest_s", r->largest_s);
         cal_json_number(&json, "between_s", r->between_s);
+        cal_json_integer(&json, "domains", r->domains);
+        cal_json_number(&json, "balance", rows[i].balance);
+        cal_json_number(&json, "bound", rows[i].bound);
         cal_json_integer(&json, "windows", r->windows);
         cal_json_integer(&json, "runs", r->runs);
         cal_json_integer(&json, "handed_over", r->handed_over);
@@ -44,19 +48,23 @@ static void print_table(const char* name, double time, const cal_priced_world* r
     char text[32];
     printf("%-13s %s: %d bodies move; %lld events in %g s\n\n", "world", name, rows[0].report.moving,
            (long long)rows[0].report.events, time);
-    printf("%10s %8s %14s %10s %11s %10s %12s %9s\n", "processors", "used", "time", "speed-up", "efficiency", "windows",
-           "runs/window", "between");
+    printf("%10s %8s %14s %10s %11s %10s %12s %9s %9s %9s\n", "processors", "used", "time", "speed-up", "efficiency",
+           "windows", "runs/window", "between", "balance", "bound");
     for (int i = 0; i < count; i++) {
         const cal_priced_world* p = &rows[i];
         const char* seconds = cal_duration_text(p->seconds, text, sizeof text);
         printf("%10d %8d %*s %10.2f %9.0f %%", p->processors, p->used, strstr(seconds, "µ") ? 15 : 14, seconds,
                p->speedup, 100 * p->speedup / p->used);
         if (p->used > 1)
-            printf(" %10lld %12.2f %7.0f %%", (long long)p->report.windows, runs_per_window(&p->report),
-                   100 * p->report.between_s / p->seconds);
+            printf(" %10lld %12.2f %7.0f %% %9.2f %9.3g", (long long)p->report.windows, runs_per_window(&p->report),
+                   100 * p->report.between_s / p->seconds, p->balance, p->bound);
         printf("\n");
     }
     const cal_priced_world *last = &rows[count - 1], *best = last;
+    if (last->used > 1)
+        printf("\nbetween: what one core does between runs; balance: processors at work while domains run; bound: the\n"
+               "speed-up that no number of them goes beyond, with what is between and the largest component of each "
+               "window.\n");
     for (int i = 0; i < count; i++)
         if (rows[i].speedup > 1.01 * best->speedup) best = &rows[i];
     if (best->used == 1)

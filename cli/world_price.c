@@ -78,9 +78,11 @@ int cal_world_find_price(const cal_world_source* source, int processors, double 
     if (error.status != CAL_OK) return cal_complain_error(&error);
     const cal_world_report* r = &out->report;
     const bool divided = one && r->domains > 1 && r->busiest_s + r->between_s < one->seconds;
-    if (divided) out->used = r->domains;
+    if (divided) out->used = r->processors;
     out->seconds = divided || !one ? r->busiest_s + r->between_s : one->seconds;
     out->speedup = one ? one->seconds / out->seconds : 1;
+    out->balance = divided ? r->domains_s / r->busiest_s : 1;
+    out->bound = divided ? (r->domains_s + r->between_s) / (r->largest_s + r->between_s) : 1;
     return CAL_EXIT_DONE;
 }
 

@@ -18,6 +18,9 @@ typedef struct cal_world_made {
 typedef struct cal_priced_world {
     int processors, used;
     double seconds, speedup; // with a core for each of those that are used
+    double balance;          // of these at work on the average, while domains run
+    double
+        bound; // the speed-up that no number of processors goes beyond: one core does what is between, another the largest component
     cal_world_report report;
 } cal_priced_world;
 

@@ -175,6 +175,36 @@ static void uneven_domains_are_divided_anew(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that are slow and fast");
 }
 
+// Robots that stand apart, each with its boxes, have domains of their own, of which a processor gets several: all of the same size. Threads take them
+// in turn, whoever comes first, and the history is that of one core.
+static void what_stands_apart_is_divided_evenly(void** state) {
+    (void)state;
+    enum { ROBOTS = 12, PROCESSORS = 3, MOST = 2 };
+    static cal_test_history histories[2];
+    char scene[32];
+    snprintf(scene, sizeof scene, "robots:n=%d,boxes=2", (int)ROBOTS);
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(2) : NULL;
+        cal_world* world = make_scene(scene, machine);
+        cal_error error = {CAL_OK, ""};
+        if (run > 0) {
+            assert_int_equal(cal_world_divide_among(world, PROCESSORS, MOST, &error), CAL_OK);
+            assert_int_equal(cal_world_advance(world, 0.001, &error), CAL_OK);
+            const cal_domains* d = world->domains;
+            assert_true(d->divided);
+            assert_int_equal(d->count, PROCESSORS * MOST);
+            for (int i = 2; i <= d->count; i++)
+                assert_int_equal(d->domains[i].member_count, d->domains[1].member_count);
+        } else {
+            assert_int_equal(cal_world_advance(world, 0.001, &error), CAL_OK);
+        }
+        cal_test_take_history(world, CAL_TEST_SANITIZED ? 0.02 : 0.1, &histories[run]);
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], scene);
+}
+
 // What asks for the price of a world advances it like any other advance, and it goes on as before.
 static void a_price_does_not_change_history(void** state) {
     (void)state;
@@ -232,7 +262,7 @@ int main(void) {
         cmocka_unit_test(random_worlds_have_one_history),  cmocka_unit_test(rare_worlds_have_one_history),
         cmocka_unit_test(scenes_have_one_history),         cmocka_unit_test(a_divided_world_is_changed_like_others),
         cmocka_unit_test(a_price_does_not_change_history), cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
-        cmocka_unit_test(uneven_domains_are_divided_anew),
+        cmocka_unit_test(uneven_domains_are_divided_anew), cmocka_unit_test(what_stands_apart_is_divided_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

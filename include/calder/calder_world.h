@@ -285,12 +285,14 @@ typedef struct cal_world_report {
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far
     int cores;                   ///< of a machine that the world may be divided among; 0: it has one
-    int domains;                 ///< that the world is divided into, each with a core; 0: it is not
+    int domains;                 ///< that the world is divided into; 0: it is not
+    int processors;              ///< that take domains in turn; 0: it is not divided
     int64_t windows;             ///< in which they ran side by side
     int64_t runs;                ///< of all of them: a window has another one where bodies of two domains meet
     int64_t handed_over;         ///< components that went to another domain
     double domains_s;            ///< processor time of all domains together
-    double busiest_s;            ///< of the busiest one of each run: what they take with a core each
+    double busiest_s;            ///< of the busiest processor of each run: what domains take with a core for each processor
+    double largest_s;            ///< of the busiest component of each window, where the world was priced; otherwise 0
     double between_s;            ///< of what one core does between runs
     double border_s;    ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
     double divide_s;    ///< of between_s: dividing the world
@@ -309,7 +311,7 @@ cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
 /// What a world, advanced to a time, would take on so many processors: it is divided among them, and they run one after the other on
 /// the calling core. The report has domains_s, busiest_s and between_s of that advance: with a core each it would take the last two
-/// together. domains is 0 where a world has too few bodies to divide, or gains less than a tenth, and so stays on one core. Afterwards the world
+/// together; largest_s and between_s together are what no number of processors goes below. domains is 0 where a world has too few bodies to divide, or gains less than a tenth, and so stays on one core. Afterwards the world
 /// goes on as before. At most 1024 processors.
 cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error);
 

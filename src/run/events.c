@@ -126,6 +126,7 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
                   {"asleep", w->asleep},
                   {"peak_states", w->peak_states},
                   {"domains", w->domains},
+                  {"processors", w->processors},
                   {"windows", w->windows},
                   {"runs", w->runs},
                   {"handed_over", w->handed_over}};
@@ -149,14 +150,14 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
 // Where the time of all cores goes in a divided world: what they do at the same time, with waiting for the busiest one, and what one does
 // while the others wait.
 static void report_shares(const cal_world_report* w, cal_facts* report) {
-    const double all = w->domains * (w->busiest_s + w->between_s);
-    const double waits = w->domains * w->busiest_s - w->domains_s;
+    const double all = w->processors * (w->busiest_s + w->between_s);
+    const double waits = w->processors * w->busiest_s - w->domains_s;
     cal_facts_line(
         report, "time of cores",
         "%.0f %% events, %.0f %% borders, %.0f %% waiting for the busiest, %.0f %% while one divides, %.0f %% "
         "while one joins",
         100.0 * per(w->domains_s - w->border_s, all), 100.0 * per(w->border_s, all), 100.0 * per(waits, all),
-        100.0 * per(w->domains * w->divide_s, all), 100.0 * per(w->domains * (w->between_s - w->divide_s), all));
+        100.0 * per(w->processors * w->divide_s, all), 100.0 * per(w->processors * (w->between_s - w->divide_s), all));
 }
 
 void cal_run_report_events(cal_world* world, cal_facts* report) {
@@ -180,9 +181,11 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
         cal_facts_line(report, "divided", "no: too few bodies, or too many of them in one contact group, for %d cores",
                        w.cores);
     if (w.domains > 0)
-        cal_facts_line(report, "divided",
-                       "%d domains, %lld windows of %.2g runs, %lld components handed over; at most %.3g × one core",
-                       w.domains, (long long)w.windows, per((double)w.runs, (double)w.windows),
-                       (long long)w.handed_over, per(w.domains_s + w.between_s, w.busiest_s + w.between_s));
+        cal_facts_line(
+            report, "divided",
+            "%d domains for %d cores, %lld windows of %.2g runs, %lld components handed over; at most %.3g × "
+            "one core",
+            w.domains, w.processors, (long long)w.windows, per((double)w.runs, (double)w.windows),
+            (long long)w.handed_over, per(w.domains_s + w.between_s, w.busiest_s + w.between_s));
     if (w.domains > 0) report_shares(&w, report);
 }

@@ -315,12 +315,14 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
     for (int h = 0; h < world->periodic_hook_count; h++)
         if (world->periodic_hooks[h].count == 0) {
             world->periodic_hooks[h] = hook;
+            cal_periodic_hook_link(world, h);
             return CAL_OK;
         }
     if (!cal_grow((void**)&world->periodic_hooks, &world->periodic_hook_capacity, world->periodic_hook_count,
                   sizeof *world->periodic_hooks))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
     world->periodic_hooks[world->periodic_hook_count++] = hook;
+    cal_periodic_hook_link(world, world->periodic_hook_count - 1);
     return CAL_OK;
 }
 
@@ -381,6 +383,7 @@ static cal_status copy_hooks(cal_world* world, const cal_world* from, cal_error*
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
         world->periodic_hooks[world->periodic_hook_count++] = from->periodic_hooks[h];
         world->periodic_hooks[h].event = -1; // an image has it
+        cal_periodic_hook_link(world, h);
     }
     return status;
 }

@@ -31,6 +31,7 @@ void cal_component_remove(cal_world* world, int component) {
 void cal_periodic_hook_remove(cal_world* world, int hook) {
     cal_periodic_hook* h = &world->periodic_hooks[hook];
     if (h->event >= 0) cal_events_remove(&world->events, h->event);
+    cal_periodic_hook_unlink(world, hook);
     *h = (cal_periodic_hook){.event = -1};
 }
 

@@ -88,8 +88,8 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
 int cal_sim_processors(const cal_sim* sim) {
     if (!sim) return 0;
     if (sim->system) return cal_system_processors(sim->system);
-    const int domains = sim->world->report.domains, own = cal_multibodies_processors(sim->world);
-    return domains > own ? domains : own;
+    const int shared = sim->world->report.processors, own = cal_multibodies_processors(sim->world);
+    return shared > own ? shared : own;
 }
 
 double cal_sim_time(const cal_sim* sim) {

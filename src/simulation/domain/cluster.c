@@ -101,19 +101,58 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
     return true;
 }
 
-// Whoever shares a callback with a component.
-static cal_status add_called(cal_domains* d, int component, cal_error* error) {
-    const cal_world* whole = d->whole;
-    cal_status status = CAL_OK;
+// The first of those that a component is in one set with; ways there become shorter.
+static int first_of(int* set, int component) {
+    while (set[component] != component) {
+        set[component] = set[set[component]];
+        component = set[component];
+    }
+    return component;
+}
+
+// Sets of components, each named by its first one; −1: in none.
+static void find_sets(const cal_world* whole, int* set) {
+    for (int i = 0; i < whole->component_count; i++) set[i] = i;
     for (int h = 0; h < whole->periodic_hook_count; h++) {
         const cal_periodic_hook* hook = &whole->periodic_hooks[h];
-        bool has = false;
-        for (int i = 0; hook->count > 1 && i < hook->count; i++)
-            has |= whole->bodies[hook->bodies[i]].component == component;
-        for (int i = 0; status == CAL_OK && has && i < hook->count; i++)
-            status = cal_domains_add_to_cluster(d, whole->bodies[hook->bodies[i]].component, error);
+        int first = -1;
+        for (int i = 0; i < hook->count; i++) {
+            const int component = whole->bodies[hook->bodies[i]].component;
+            if (component < 0) continue;
+            const int own = first_of(set, component);
+            if (first >= 0 && own != first) set[own > first ? own : first] = own > first ? first : own;
+            first = first_of(set, component);
+        }
     }
-    return status;
+    for (int i = 0; i < whole->component_count; i++) set[i] = first_of(set, i);
+}
+
+cal_status cal_domains_find_calls(cal_domains* d, cal_error* error) {
+    const cal_world* whole = d->whole;
+    const int count = whole->component_count;
+    d->calls_together = false;
+    for (int h = 0; h < whole->periodic_hook_count; h++) d->calls_together |= whole->periodic_hooks[h].count > 1;
+    if (!d->calls_together) return CAL_OK;
+    cal_free(d->called);
+    d->called_capacity = 0;
+    d->called = cal_allocate((size_t)count + 1, sizeof *d->called);
+    int* set = cal_allocate((size_t)count + 1, sizeof *set);
+    if (d->called != NULL && set != NULL) {
+        d->called_capacity = count;
+        find_sets(whole, set);
+        for (int i = 0; i < count; i++) { // after the first one of its set
+            d->called[i] = set[i] == i ? i + 1 : d->called[set[i]];
+            d->called[set[i]] = i + 1;
+        }
+    }
+    cal_free(set);
+    return d->called_capacity == count ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+}
+
+// Whoever shares a callback with a component: the next one in its ring, and so on.
+static cal_status add_called(cal_domains* d, int component, cal_error* error) {
+    if (component >= d->called_capacity) return CAL_OK;
+    return cal_domains_add_to_cluster(d, d->called[component] - 1, error);
 }
 
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error) {

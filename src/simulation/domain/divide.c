@@ -101,7 +101,16 @@ typedef struct halving {
     cluster* list;
     key *keys, *others; // of all clusters, and as many for sorting
     double* low;        // scratch of a cut
+    int turns;          // into how many domains a processor's region is divided where there are gaps
+    int count;          // of domains so far
 } halving;
+
+// A part of what is divided: sorted keys of its clusters, as many for sorting, and where they are.
+typedef struct section {
+    key *keys, *others;
+    int count;
+    cal_box region;
+} section;
 
 static uint64_t key_of(double at) {
     uint64_t bits;
@@ -132,7 +141,9 @@ static void sort_keys(key* keys, key* others, int count) {
 }
 
 // Sorts clusters along the axis along which they are spread most.
-static int sort_clusters(const halving* h, key* keys, key* others, int count) {
+static int sort_clusters(const halving* h, section p) {
+    key* keys = p.keys;
+    const int count = p.count;
     cal_box all = cal_box_of_nothing;
     int axis = 0;
     for (int i = 0; i < count; i++) cal_box_extend(&all, &h->list[keys[i].cluster].box);
@@ -144,15 +155,16 @@ static int sort_clusters(const halving* h, key* keys, key* others, int count) {
         c->at = isfinite(middle) ? middle : 0.0;
         keys[i].at = key_of(c->at);
     }
-    sort_keys(keys, others, count);
+    sort_keys(keys, p.others, count);
     return axis;
 }
 
-// Where sorted clusters are cut: how many are below, and the plane. The widest gap near the share of the weight that is below, or where
-// boxes overlap least.
-static int cut(const halving* h, const key* keys, int count, int axis, double share, double* plane) {
+// Where sorted clusters are cut: how many are below, and the plane. A wide gap near the share of the weight that is below: of two that are
+// equally wide the nearer one, and none that is further off than what is uneven. Without one: the middle.
+static int cut(const halving* h, const key* keys, int count, int axis, double share, double* plane, bool* gap_found) {
     double total = 0.0, below = 0.0, best = -(double)INFINITY, reach = -(double)INFINITY;
     int at = count / 2;
+    *gap_found = false;
     for (int i = 0; i < count; i++) total += h->list[keys[i].cluster].weight;
     *plane = count > 0 ? h->list[keys[at].cluster].at : 0.0;
     double* low = h->low; // the least of what is above is found from the back
@@ -164,43 +176,73 @@ static int cut(const halving* h, const key* keys, int count, int axis, double sh
         reach = fmax(reach, last->box.high[axis]);
         const double off = fabs(below - share * total);
         if (off > UNEVEN * total && !(off <= last->weight)) continue;
-        // Without a gap: the middle.
-        const double gap = low[i] - reach, rank = gap > 0.0 ? gap : -1.0 - off;
+        const double gap = low[i] - reach, rank = gap > 0.0 ? gap * (1.0 - off / total) : -1.0 - off;
         if (rank <= best) continue;
         best = rank;
         at = i;
+        *gap_found = gap > 0.0;
         *plane = gap > 0.0 ? 0.5 * (low[i] + reach) : 0.5 * (last->at + next->at);
     }
     return at;
 }
 
-static void divide(const halving* h, key* keys, key* others, int count, int first, int domains, const cal_box* region) {
-    if (domains == 1) {
-        h->d->domains[first].region = *region;
-        for (int i = 0; i < count; i++) h->list[keys[i].cluster].domain = first;
-        return;
-    }
-    const int half = domains / 2, axis = sort_clusters(h, keys, others, count);
+// Two parts, of which the first one has a share of the weight; whether there is a gap between them.
+static bool halve(const halving* h, section whole, double share, section out[2]) {
+    const int axis = sort_clusters(h, whole);
+    bool gap;
     double plane;
-    const int at = cut(h, keys, count, axis, (double)half / domains, &plane);
-    cal_box below = *region, above = *region;
-    below.high[axis] = above.low[axis] = fmin(fmax(plane, region->low[axis]), region->high[axis]);
-    divide(h, keys, others, at, first, half, &below);
-    divide(h, keys + at, others + at, count - at, first + half, domains - half, &above);
+    const int at = cut(h, whole.keys, whole.count, axis, share, &plane, &gap);
+    out[0] = out[1] = whole;
+    out[0].count = at, out[1].count = whole.count - at;
+    out[1].keys += at, out[1].others += at;
+    out[0].region.high[axis] = out[1].region.low[axis] =
+        fmin(fmax(plane, whole.region.low[axis]), whole.region.high[axis]);
+    return gap;
 }
 
-// Gives every cluster its domain, and every domain its region; false: no memory.
-static bool divide_space(cal_domains* d, const clusters* found) {
+// What a processor gets becomes several domains where nothing lies across: these have nothing to tell each other, and other processors can take
+// some of them.
+static void divide_in_gaps(halving* h, section whole, int domains) {
+    section halves[2];
+    if (domains > 1 && whole.count > 1 && halve(h, whole, 0.5, halves)) {
+        divide_in_gaps(h, halves[0], domains / 2);
+        divide_in_gaps(h, halves[1], domains - domains / 2);
+        return;
+    }
+    h->d->domains[++h->count].region = whole.region;
+    for (int i = 0; i < whole.count; i++) h->list[whole.keys[i].cluster].domain = h->count;
+}
+
+static void divide(halving* h, section whole, int processors) {
+    if (processors == 1) {
+        divide_in_gaps(h, whole, h->turns);
+        return;
+    }
+    const int half = processors / 2;
+    section halves[2];
+    halve(h, whole, (double)half / processors, halves);
+    divide(h, halves[0], half);
+    divide(h, halves[1], processors - half);
+}
+
+// Gives every cluster its domain, and every domain its region: so many regions, and up to so many domains in each; false: no memory.
+static bool divide_space(cal_domains* d, const clusters* found, int regions, int turns, int* domains) {
     const cal_box everywhere = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
     const size_t count = (size_t)found->count + 1;
-    halving h = {d, found->list, cal_allocate(count, sizeof *h.keys), cal_allocate(count, sizeof *h.others),
-                 cal_allocate(count, sizeof *h.low)};
+    halving h = {d,
+                 found->list,
+                 cal_allocate(count, sizeof *h.keys),
+                 cal_allocate(count, sizeof *h.others),
+                 cal_allocate(count, sizeof *h.low),
+                 turns,
+                 0};
     const bool enough = h.keys != NULL && h.others != NULL && h.low != NULL;
     for (int i = 0; enough && i < found->count; i++) h.keys[i].cluster = i;
-    if (enough) divide(&h, h.keys, h.others, found->count, 1, d->count, &everywhere);
+    if (enough) divide(&h, (section){h.keys, h.others, found->count, everywhere}, regions);
     cal_free(h.keys);
     cal_free(h.others);
     cal_free(h.low);
+    *domains = h.count;
     return enough;
 }
 
@@ -269,7 +311,8 @@ cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
         for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
         clusters found = {.list = cal_allocate((size_t)members + 1, sizeof *found.list)};
         if (found.list != NULL) weigh_components(d, &found);
-        if (found.list == NULL || !divide_space(d, &found) || !list_moved(d, &found))
+        int count;
+        if (found.list == NULL || !divide_space(d, &found, d->count, 1, &count) || !list_moved(d, &found))
             status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
         cal_free(found.list);
         d->divisions++;
@@ -365,21 +408,22 @@ static cal_status add_handing(cal_domains* d, int component, int to, cal_error* 
 cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     clusters found = {0};
     d->whole->gvt = fmax(d->whole->gvt, d->whole->time);
-    d->calls_together = false;
-    for (int h = 0; h < d->whole->periodic_hook_count; h++) d->calls_together |= d->whole->periodic_hooks[h].count > 1;
-    cal_status status = find_clusters(d, &found, error);
+    cal_status status = cal_domains_find_calls(d, error);
+    if (status == CAL_OK) status = find_clusters(d, &found, error);
     if (status == CAL_OK && !d->given && !d->priced && is_one(&found)) {
         cal_free(found.list);
         return CAL_OK;
     }
-    if (status == CAL_OK) status = begin_domains(d, error);
-    if (status == CAL_OK && !divide_space(d, &found))
+    if (status == CAL_OK && !divide_space(d, &found, d->capacity / d->turns, d->turns, &d->count))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    if (status == CAL_OK) status = begin_domains(d, error);
     for (int i = 0; i < found.count; i++)
         for (int k = 0; status == CAL_OK && k < found.list[i].count; k++)
             status = add_handing(d, d->cluster[found.list[i].first + k], found.list[i].domain, error);
     cal_free(found.list);
+    cal_domains_begin_turns(d);
     if (status == CAL_OK) status = cal_domains_scatter(d, error);
+    if (status == CAL_OK) cal_domains_begin_turns(d);
     d->handed = 0;
     d->uneven = 0.0, d->balance_windows = FEW_WINDOWS, d->next_balance = d->windows + FEW_WINDOWS;
     for (int i = 1; i <= d->count; i++) d->domains[i].seen_events = d->domains[i].events;

@@ -39,6 +39,10 @@ static inline void cal_box_extend(cal_box* box, const cal_box* other) {
     }
 }
 
+// Domains of each processor, where there are gaps. A run that takes them in turn ends at most one domain later than if everything were divisible:
+// a fourth of what a processor does.
+enum { CAL_TURNS = 4 };
+
 enum { CAL_DOMAIN_WHOLE = 0, CAL_DOMAIN_BORDER = -1 }; // domains have the numbers from 1 on
 
 struct cal_multibody_model;
@@ -93,7 +97,11 @@ typedef struct cal_domain {
     cal_status status;
     cal_error error;
     bool starved;        // wants places for components
+    bool goes_on;        // in the next run, with what it has not come to in this window
     double spent;        // processor time of its last task, s
+    double cost;         // of its events in the last window: s, or their number on ranks
+    double next_cost;    // of those in the present one
+    int worker;          // whose turn it is first
     int64_t events;      // since the world was divided
     int64_t seen_events; // of them at the last look at the loads
     // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
@@ -118,8 +126,14 @@ typedef struct cal_domain {
 
 typedef struct cal_domains {
     cal_world* whole;
-    cal_domain* domains; // [1 … count]
-    int count, workers;
+    cal_domain* domains; // [1 … capacity]
+    int count;      // in use: more than there are processors, which take them in turn (turns.c), where there are gaps
+    int capacity;   // that there is room for
+    int turns;      // of these for each processor
+    int processors; // that it is divided among
+    int workers;    // threads that run domains at the same time
+    int* order;     // numbers of domains, the most expensive first
+    double* loads;  // of processors: scratch of turns
     cal_world* border;
     int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
     int group_places;    // components that have no bodies of their own: in store, or groups
@@ -130,7 +144,7 @@ typedef struct cal_domains {
     double window;       // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
-    bool priced; // it is divided in any case
+    bool priced; // it is divided in any case, and the time of components is measured (price.c)
     int64_t seen_windows;
     double seen_first_s, seen_busiest_s, seen_between_s;
     double begin; // where the present one began
@@ -153,7 +167,8 @@ typedef struct cal_domains {
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
     int *joined, joined_count, joined_capacity;
-    int64_t round; // of looks at the border: bodies with this number are noted
+    int *called, called_capacity; // those that share callbacks: rings alike, until the world is whole again
+    int64_t round;                // of looks at the border: bodies with this number are noted
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
@@ -165,7 +180,13 @@ typedef struct cal_domains {
     cal_memo kept, shown;
     double shown_s, rank_busiest_s, rank_other_s, rank_mark;
     double first_s; // of domains, in the first run of each window
-    double end;     // of a run
+    // Of a world that is priced: processor time of components in this window, which of them have some, that of the busiest component of each window, and
+    // the clock after the last event.
+    double* component_s;
+    int component_s_count;
+    int *timed, timed_count, timed_capacity;
+    double largest_s, clock;
+    double end; // of a run
     void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
 
@@ -192,7 +213,8 @@ cal_status cal_domain_reconsider(cal_world* world, int body, double time, bool i
 
 // --- What the files about domains share -----------------------------------------------------------------------------------------
 
-cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_error* error);
+// For so many processors, of which each has so many domains at most.
+cal_status cal_domains_create(cal_world* whole, int processors, int turns, int workers, cal_error* error);
 // What the whole and its domains have in common, after it has changed.
 void cal_domains_share(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
@@ -209,6 +231,8 @@ bool cal_domains_are_alone(const cal_domains* d, int component);
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
+// Finds who shares a callback with whom: d->called, d->calls_together.
+cal_status cal_domains_find_calls(cal_domains* d, cal_error* error);
 // Lists a component among the members of its domain; false: no memory; and no longer (domains.c).
 bool cal_domain_list_member(cal_domains* d, int component);
 void cal_domain_unlist_member(cal_domains* d, int component, int domain);
@@ -236,9 +260,26 @@ cal_status cal_domains_scatter(cal_domains* d, cal_error* error);
 // A domain gets its own boxes of fixed and driven bodies, each as it is in the whole (divide.c).
 cal_status cal_domain_copy_box(const cal_world* from, cal_broad* to, int body);
 cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_error* error);
+// Which worker takes which domain, and in which order, by what they cost in the last window; then a task for a worker's own domains and
+// those that nobody has come to; how long the last tasks take so many processors (turns.c).
+void cal_domains_begin_turns(cal_domains* d); // of new domains
+void cal_domains_take_turns(cal_domains* d);
+void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain));
+double cal_domains_span(const cal_domains* d);
 // Runs a task for every domain, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
+// So many of so many processors are worth having; divides a world among so many, of which each gets up to so many domains; whether that has
+// been worth it since the last look (run.c).
+int cal_domains_worth(const cal_world* world, int processors);
+cal_status cal_world_divide_among(cal_world* world, int processors, int turns, cal_error* error);
+bool cal_domains_pay(cal_domains* d);
+// Of a world that is priced (price.c): the component that an event is of, −1: a driven body's; the time since the last event is that component's; the
+// end of a window.
+int cal_price_owner(const cal_world* view, const struct cal_event_slot* slot);
+cal_status cal_price_event(cal_domains* d, int component, cal_error* error);
+void cal_price_window(cal_domains* d);
+double cal_processor_time(void); // of the calling thread, s
 // The same for the runs of a world on ranks (ranks.c); clock: of the calling thread, s.
 cal_status cal_ranks_run(cal_domains* d, cal_domain_task* task, double (*clock)(void), cal_error* error);
 // Whether a world is divided alike on all ranks: one of them may have made it whole, for a snapshot (ranks.c).

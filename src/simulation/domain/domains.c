@@ -9,7 +9,9 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { PLACES = 64 }; // for components that a domain has in store
+// Places for components that a domain has in store. A domain that runs out of them waits for the others: as many as it has members, up to a
+// number that is little beside what large domains have.
+enum { PLACES = 64, MOST_PLACES = 256 };
 
 int cal_domain_of_body(const cal_world* world, int body) {
     const int component = world->bodies[body].component;
@@ -83,7 +85,7 @@ static void free_engines(cal_domain* domain) {
 }
 
 void cal_domains_forget_engines(cal_world* world) {
-    for (int i = 1; world->domains != NULL && i <= world->domains->count; i++)
+    for (int i = 1; world->domains != NULL && i <= world->domains->capacity; i++)
         free_engines(&world->domains->domains[i]);
 }
 
@@ -101,7 +103,7 @@ void cal_domains_destroy(cal_world* world) {
         if (m->home != NULL) m->engine = m->home;
         m->home = NULL;
     }
-    for (int i = 1; d->domains != NULL && i <= d->count; i++) {
+    for (int i = 1; d->domains != NULL && i <= d->capacity; i++) {
         destroy_view(d->domains[i].world);
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
@@ -121,13 +123,15 @@ void cal_domains_destroy(cal_world* world) {
     cal_memo_free(&d->kept);
     cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains, d->handings, d->departures, d->cluster,    d->mark,
-                           d->carried, d->ring,     d->joined,     d->prescribed, d};
+    void* const lists[] = {d->domains, d->handings, d->departures,  d->cluster, d->mark,
+                           d->carried, d->ring,     d->called,      d->joined,  d->prescribed,
+                           d->order,   d->loads,    d->component_s, d->timed,   d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }
 
-cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_error* error) {
+cal_status cal_domains_create(cal_world* whole, int processors, int turns, int workers, cal_error* error) {
+    const int count = processors * turns;
     cal_domains* d = cal_allocate(1, sizeof *d);
     if (d == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
     if (pthread_mutex_init(&d->calling, NULL) != 0) {
@@ -135,11 +139,15 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
     }
     whole->domains = d;
-    d->whole = whole, d->count = count, d->workers = workers, d->round = 1;
+    d->whole = whole, d->count = d->capacity = count, d->processors = processors;
+    d->turns = turns, d->workers = workers, d->round = 1;
     d->ranks = whole->ranks;
     d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
     d->border = cal_allocate(1, sizeof *d->border);
-    bool enough = d->domains != NULL && d->border != NULL;
+    d->order = cal_allocate((size_t)count + 1, sizeof *d->order);
+    const int ranks = d->ranks != NULL ? d->ranks->processors : 1;
+    d->loads = cal_allocate((size_t)(processors > ranks ? processors : ranks), sizeof *d->loads);
+    bool enough = d->domains != NULL && d->border != NULL && d->order != NULL && d->loads != NULL;
     if (enough) d->border->domain = CAL_DOMAIN_BORDER;
     for (int i = 1; enough && i <= count; i++) {
         d->domains[i].world = cal_allocate(1, sizeof *d->domains[i].world);
@@ -148,7 +156,10 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
         // Forced rollbacks: of other components than in the next domain.
         if (enough) d->domains[i].world->random.state = whole->def.seed + (uint64_t)i;
     }
-    if (enough) return CAL_OK;
+    if (enough) {
+        cal_domains_begin_turns(d);
+        return CAL_OK;
+    }
     cal_domains_destroy(whole);
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
 }
@@ -217,8 +228,12 @@ cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
     bool enough = true;
     for (int i = 1; enough && i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
-        int wanted = view->unused_count < PLACES / 2 || d->domains[i].starved ? PLACES : 0;
-        if (d->domains[i].starved) wanted += 2 * most_members(view);
+        const int members = d->domains[i].member_count;
+        int wanted = members > MOST_PLACES ? MOST_PLACES : members > PLACES ? members : PLACES;
+        if (d->domains[i].starved)
+            wanted += members + 2 * most_members(view);
+        else if (view->unused_count >= wanted / 2)
+            wanted = 0;
         d->domains[i].starved = false;
         enough = reserve_places(view, d->group_places + wanted);
         while (enough && view->unused_count < wanted) {

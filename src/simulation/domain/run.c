@@ -15,11 +15,11 @@
 #include <math.h>
 #include <time.h>
 
-// Events of a window that are worth a meeting, for each domain: a meeting takes the time of a few, and domains that have more of them
+// Events of a window that are worth a meeting, for each processor: a meeting takes the time of a few, and domains that have more of them
 // than others keep those waiting.
 enum { FEW_EVENTS = 100, FIRST_SHARE = 8, LONGEST = 4 };
 // Components below which a processor is not worth having: events of one are then rarely apart from those of the others.
-enum { FEW_COMPONENTS = 48, MOST_PROCESSORS = 1024 };
+enum { FEW_COMPONENTS = 48 };
 // Windows after which it is looked whether a division is worth it, and for how many windows of the world (world.h) one core then goes on
 // before the next attempt, which is twice as long after each. A division pays for itself where it saves a tenth.
 enum { FEW_WINDOWS = 16, FIRST_ALONE = 64 };
@@ -50,17 +50,21 @@ bool cal_world_is_divided(const cal_world* world) {
 }
 
 // How many of so many processors are worth having.
-static int domain_count(const cal_world* world, int processors) {
+int cal_domains_worth(const cal_world* world, int processors) {
     const int most = moving_components(world) / FEW_COMPONENTS;
     return most < processors ? most : processors;
 }
 
-cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error) {
-    cal_status status = cal_world_gather(world, error);
+cal_status cal_world_divide_among(cal_world* world, int processors, int turns, cal_error* error) {
+    const cal_status status = cal_world_gather(world, error);
     if (status != CAL_OK) return status;
     cal_domains_destroy(world);
-    const int workers = world->machine != NULL ? cal_machine_processors(world->machine) : 1;
-    status = cal_domains_create(world, domains, workers < domains ? workers : domains, error);
+    const int threads = world->machine != NULL ? cal_machine_processors(world->machine) : 1;
+    return cal_domains_create(world, processors, turns, threads < processors ? threads : processors, error);
+}
+
+cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error) {
+    const cal_status status = cal_world_divide_among(world, domains, 1, error);
     if (status == CAL_OK && window > 0.0) world->domains->window = window, world->domains->given = true;
     return status;
 }
@@ -74,10 +78,11 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
     return view->unused_count >= needed;
 }
 
-static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
+static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
     cal_world* view = domain->world;
     cal_status status = CAL_OK;
     cal_progress_begin(view);
+    if (d->priced) d->clock = cal_processor_time();
     while (status == CAL_OK) {
         const int event = cal_events_first(&view->events);
         if (event < 0 || !(cal_events_due(&view->events) < end)) break;
@@ -91,25 +96,20 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
         view->report.events++;
         domain->events++;
         cal_events_schedule(&view->events, event, (double)INFINITY, 0);
+        const int owner = d->priced ? cal_price_owner(view, &slot) : -1;
         status = cal_progress_check(view, &slot, view->window, error);
         if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
         if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
+        if (status == CAL_OK && d->priced) status = cal_price_event(d, owner, error);
     }
     return status;
 }
 
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    own->status = run_domain(own, d->end, &own->error);
+    own->status = run_domain(d, own, d->end, &own->error);
     cal_border_extend(d, domain);
-}
-
-// Of the calling thread, s.
-static double processor_time(void) {
-    struct timespec time;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0.0;
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 // s, of a clock that goes on while a thread waits.
@@ -121,25 +121,20 @@ static double elapsed_time(void) {
 
 static void run_if_free(cal_domains* d, int domain) {
     if (atomic_exchange(&d->domains[domain].taken, 1)) return;
-    const double begin = processor_time();
+    const double begin = cal_processor_time();
     d->task(d, domain);
-    d->domains[domain].spent = processor_time() - begin;
+    d->domains[domain].spent = cal_processor_time() - begin;
 }
 
-// A worker takes its own domains first, whose numbers are in its core's caches, and then those that nobody has come to.
-static void run_some(void* argument, int worker) {
-    cal_domains* d = argument;
-    for (int i = 1 + worker; i <= d->count; i += d->workers) run_if_free(d, i);
-    for (int i = 1; i < d->count; i++) run_if_free(d, 1 + (worker + i) % d->count);
-}
+static void run_some(void* argument, int worker) { cal_domains_run_some(argument, worker, run_if_free); }
 
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
-    const double begin = processor_time(), began = elapsed_time();
+    const double begin = cal_processor_time(), began = elapsed_time();
     for (int i = 1; i <= d->count; i++) atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
     d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->ranks != NULL && task == run_one) {
-        const cal_status status = cal_ranks_run(d, task, processor_time, error);
+        const cal_status status = cal_ranks_run(d, task, cal_processor_time, error);
         if (status != CAL_OK) return status;
     } else if (d->workers > 1 && machine != NULL) {
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
@@ -147,15 +142,16 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
     } else {
         for (int i = 1; i <= d->count; i++) run_if_free(d, i);
     }
-    double all = 0.0, busiest = 0.0;
+    double all = 0.0;
     for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
         all += d->domains[i].spent;
-        busiest = fmax(busiest, d->domains[i].spent);
+        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
     }
     if (task != run_one) d->border_s += all;
-    d->domains_s += all, d->busiest_s += busiest;
+    d->domains_s += all;
+    if (d->ranks == NULL) d->busiest_s += cal_domains_span(d);
     d->together_s += elapsed_time() - began;
-    d->between_s -= processor_time() - begin;
+    d->between_s -= cal_processor_time() - begin;
     // The first of those that failed.
     const cal_domain* failed = NULL;
     for (int i = 1; i <= d->count; i++)
@@ -258,9 +254,9 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed) {
     const double longest = LONGEST * d->whole->window;
     if (8 * handed > events && events > d->count)
         d->window *= 0.8;
-    else if (events < (int64_t)FEW_EVENTS * d->count)
+    else if (events < (int64_t)FEW_EVENTS * d->processors)
         d->window = fmin(1.25 * d->window, longest);
-    else if (events > 4 * (int64_t)FEW_EVENTS * d->count)
+    else if (events > 4 * (int64_t)FEW_EVENTS * d->processors)
         d->window *= 0.8;
 }
 
@@ -268,24 +264,32 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     d->grouping = d->grouping || d->whole->report.groups > 0;
     d->end = end;
     begin_window(d);
-    bool met = false;
+    cal_domains_take_turns(d);
+    bool met = false, first = true;
     cal_status status = cal_domains_balance(d, error);
     if (status == CAL_OK) status = cal_domains_migrate(d, error);
-    const int64_t events = count_events(d), handed = d->handed, runs = d->runs;
+    const int64_t events = count_events(d), handed = d->handed;
+    for (int i = 1; i <= d->count; i++) d->domains[i].goes_on = true;
     if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
-        for (int i = 1; d->ranks == NULL && runs == d->runs && i <= d->count; i++) d->first_s += d->domains[i].spent;
-        if (runs == d->runs) d->first_s += d->shown_s;
+        for (int i = 1; i <= d->count; i++) {
+            if (d->ranks == NULL && d->domains[i].goes_on) d->first_s += d->domains[i].spent;
+            d->domains[i].goes_on = d->domains[i].starved;
+            d->grouping |= d->domains[i].world->report.groups > 0;
+        }
+        if (first) d->first_s += d->shown_s;
         d->shown_s = 0.0;
-        for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
+        first = false;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
         d->runs++;
     }
     d->windows++;
+    if (d->priced) cal_price_window(d);
+    for (int i = 1; i <= d->count; i++) d->domains[i].cost = d->domains[i].next_cost, d->domains[i].next_cost = 0.0;
     adapt(d, count_events(d) - events, d->handed - handed);
     return status;
 }
@@ -299,7 +303,7 @@ static void take_rank_times(cal_domains* d) {
 }
 
 // How much faster a world was since the last look than on one core, from processor times: that would have taken what the first run of each
-// window did. Later ones repeat, or go on with, what was handed over.
+// window did, and those that went on where a domain had no places left. Others repeat, or go on with, what was handed over.
 static double gain(cal_domains* d) {
     take_rank_times(d);
     const double first = d->first_s - d->seen_first_s, busiest = d->busiest_s - d->seen_busiest_s,
@@ -308,6 +312,8 @@ static double gain(cal_domains* d) {
     d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s;
     return first / (busiest + between);
 }
+
+bool cal_domains_pay(cal_domains* d) { return gain(d) >= WORTH; }
 
 // One core goes on from here for a while.
 static cal_status retreat(cal_domains* d, cal_error* error) {
@@ -320,6 +326,8 @@ static cal_status retreat(cal_domains* d, cal_error* error) {
 static void tell(const cal_domains* d) {
     cal_world_report* report = &d->whole->report;
     report->domains = d->divided ? d->count : 0;
+    report->processors = d->divided ? d->processors : 0;
+    report->largest_s = d->largest_s;
     report->windows = d->windows, report->runs = d->runs, report->handed_over = d->handed;
     report->domains_s = d->domains_s, report->busiest_s = d->busiest_s, report->between_s = d->between_s;
     report->border_s = d->border_s, report->divide_s = d->divide_s, report->together_s = d->together_s;
@@ -327,26 +335,30 @@ static void tell(const cal_domains* d) {
 
 cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
-    if (world->domains == NULL) status = cal_world_divide(world, domain_count(world, processors_of(world)), 0.0, error);
+    if (world->domains == NULL) {
+        const int processors = cal_domains_worth(world, processors_of(world));
+        status = cal_world_divide_among(world, processors, CAL_TURNS, error);
+    }
     bool same = true;
     if (status == CAL_OK && world->domains->ranks != NULL) status = cal_ranks_compare(world->domains, &same, error);
-    if (status == CAL_OK && !same) status = cal_world_divide(world, world->domains->count, 0.0, error);
+    if (status == CAL_OK && !same)
+        status = cal_world_divide_among(world, world->domains->processors, world->domains->turns, error);
     cal_domains* d = world->domains;
-    double before = processor_time();
+    double before = cal_processor_time();
     if (status == CAL_OK && !d->divided) {
         const double between_s = d->between_s;
         status = cal_domains_divide(d, error);
         d->begin = world->time;
-        d->between_s += processor_time() - before;
+        d->between_s += cal_processor_time() - before;
         d->divide_s += d->between_s - between_s;
-        before = processor_time();
+        before = cal_processor_time();
         take_rank_times(d);
         d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
     }
     if (status == CAL_OK && !d->divided) return retreat(d, error);
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
-    d->rank_mark = processor_time();
+    d->rank_mark = cal_processor_time();
     for (bool last = false; status == CAL_OK && !last;) {
         const double next = fmin(fmax(first_due(d), d->begin), time);
         const double end = next + d->window;
@@ -355,12 +367,12 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
         status = pass_window(d, until, error);
         if (status == CAL_OK) status = end_window(d, last ? time : end, until, error);
         d->begin = last ? time : end;
-        d->between_s += processor_time() - before;
-        before = processor_time();
+        d->between_s += cal_processor_time() - before;
+        before = cal_processor_time();
         if (status != CAL_OK || d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
         take_rank_times(d);
         if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) continue;
-        if (gain(d) >= WORTH) continue;
+        if (cal_domains_pay(d)) continue;
         begin_window(d);
         status = retreat(d, error);
         last = true;
@@ -368,37 +380,5 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
     tell(d);
-    return status;
-}
-
-cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error) {
-    if (processors < 1 || processors > MOST_PROCESSORS)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a world is priced for 1 to %d processors, not %d",
-                        (int)MOST_PROCESSORS, processors);
-    if (world->def.loop != CAL_TIMEWARP)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "only the timewarp loop is divided among processors");
-    cal_status status = cal_check_changeable(world, error);
-    if (status == CAL_OK) status = cal_world_advance(world, world->time, error); // what is new is taken in
-    const int count = status == CAL_OK ? domain_count(world, processors) : 0;
-    if (status == CAL_OK) status = cal_world_divide(world, count > 1 ? count : 1, 0.0, error);
-    if (status != CAL_OK) return status;
-    cal_domains* d = world->domains;
-    d->workers = 1;
-    d->ranks = NULL; // every rank prices for itself
-    d->priced = true;
-    if (count < 2) d->alone_until = (double)INFINITY;
-    const double before = processor_time();
-    status = cal_world_advance(world, time, error);
-    const double spent = processor_time() - before;
-    const cal_status known = status == CAL_OK ? cal_world_get_report(world, out) : CAL_OK;
-    if (known != CAL_OK) status = cal_fail(error, known, "what a world did: %s", cal_status_text(known));
-    if (count < 2) {
-        out->domains_s = out->busiest_s = spent;
-        out->between_s = 0.0;
-        out->windows = out->runs = out->handed_over = 0;
-    }
-    if (count < 2 || !(gain(d) >= WORTH)) out->domains = 0;
-    if (status == CAL_OK) status = cal_world_gather(world, error);
-    cal_domains_destroy(world);
     return status;
 }

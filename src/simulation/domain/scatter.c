@@ -8,6 +8,7 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
@@ -127,12 +128,21 @@ static cal_status take_component(cal_domains* d, cal_domain* own, int component,
     return status;
 }
 
+// A multibody that comes, with all that it is linked to (put_linked), finds an engine: to make one takes as long as many events do.
+static cal_status make_engine(cal_domains* d, int domain, int component, cal_error* error) {
+    const cal_multibody* m = d->whole->components[component].multibody;
+    cal_multibody_model* engine;
+    return m != NULL ? cal_domain_engine(d, domain, m->engine->model, &engine, error) : CAL_OK;
+}
+
 static void take_all(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->crossing_count = own->linked_count = 0;
     own->status = cal_domain_place_prescribed(d, own->world, &own->error);
-    for (int i = 0; own->status == CAL_OK && i < own->coming_count; i++)
+    for (int i = 0; own->status == CAL_OK && i < own->coming_count; i++) {
         own->status = take_component(d, own, own->coming[i], &own->error);
+        if (own->status == CAL_OK) own->status = make_engine(d, domain, own->coming[i], &own->error);
+    }
     if (own->status == CAL_OK) own->status = take_pairs(d, own, &own->error);
 }
 

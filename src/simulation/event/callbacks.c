@@ -7,6 +7,7 @@
 #include "simulation/component.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -233,4 +234,26 @@ cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
     h->tick++;
     cal_schedule_periodic(world, hook);
     return cal_world_update_changed(world, error);
+}
+
+void cal_periodic_hook_link(cal_world* world, int hook) {
+    cal_periodic_hook* h = &world->periodic_hooks[hook];
+    for (int i = 0; i < h->count; i++) {
+        const int multibody = world->bodies[h->bodies[i]].multibody;
+        if (multibody < 0) continue;
+        h->next[i] = world->multibodies[multibody]->first_callback;
+        world->multibodies[multibody]->first_callback = 1 + hook * CAL_VIEW_BODIES + i;
+    }
+}
+
+void cal_periodic_hook_unlink(cal_world* world, int hook) {
+    const cal_periodic_hook* h = &world->periodic_hooks[hook];
+    for (int i = 0; i < h->count; i++) {
+        const int multibody = world->bodies[h->bodies[i]].multibody, own = 1 + hook * CAL_VIEW_BODIES + i;
+        if (multibody < 0) continue;
+        int* place = &world->multibodies[multibody]->first_callback;
+        while (*place > 0 && *place != own)
+            place = &world->periodic_hooks[(*place - 1) / CAL_VIEW_BODIES].next[(*place - 1) % CAL_VIEW_BODIES];
+        if (*place == own) *place = h->next[i];
+    }
 }

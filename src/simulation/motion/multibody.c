@@ -170,11 +170,10 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
 
 double cal_multibody_next_callback(const cal_world* world, int component) {
     double next = (double)INFINITY;
-    for (int h = 0; h < world->periodic_hook_count; h++) {
-        const cal_periodic_hook* hook = &world->periodic_hooks[h];
-        for (int i = 0; i < hook->count; i++)
-            if (world->bodies[hook->bodies[i]].component == component)
-                next = fmin(next, hook->first + (double)hook->tick * hook->period);
+    for (int place = world->components[component].multibody->first_callback; place > 0;) {
+        const cal_periodic_hook* hook = &world->periodic_hooks[(place - 1) / CAL_VIEW_BODIES];
+        next = fmin(next, hook->first + (double)hook->tick * hook->period);
+        place = hook->next[(place - 1) % CAL_VIEW_BODIES];
     }
     return next;
 }

@@ -74,6 +74,7 @@ struct cal_multibody {
     double* start;   // q and v that it begins with; NULL: the model's
     bool touches_itself;
     int component;
+    int first_callback; // a place in its chain of periodic callbacks (event/callbacks.h); 0: none
     int first_body;
     int ground;  // the body with what the model has on the ground, −1: none
     int* bodies; // the world's body for each of the model's bodies

@@ -1,0 +1,73 @@
+// Who runs which domain. There are more domains than processors: those that have much to do in a window are taken first, and who is done takes
+// what nobody has come to, so that few wait for the last one (Graham, Bounds on Multiprocessing Timing Anomalies, 1969: no more than a third longer
+// than the best order takes). What a domain has to do is what it did in the last window. None of this changes what happens.
+#include "simulation/domain/domain.h"
+#include "plan/machine_ops.h"
+
+// A worker's own domains, whose numbers are in its core's caches, may be so much more than its share before another one gets the last of them.
+#define UNEVEN 0.1
+
+// Threads, or ranks.
+static int workers_of(const cal_domains* d) { return d->ranks != NULL ? d->ranks->processors : d->workers; }
+
+// Neighbours have the same worker; what they cost first is bodies.
+void cal_domains_begin_turns(cal_domains* d) {
+    const int workers = workers_of(d);
+    for (int i = 1; i <= d->count; i++) {
+        cal_domain* own = &d->domains[i];
+        d->order[i - 1] = i;
+        own->worker = (int)((int64_t)(i - 1) * workers / d->count);
+        own->cost = own->next_cost = 0.0;
+        for (int k = 0; k < own->member_count; k++) own->cost += d->whole->components[own->members[k]].weight;
+    }
+}
+
+// By what they cost; the order of the last time is nearly right.
+static void sort_domains(cal_domains* d) {
+    for (int k = 0; k < d->count; k++) {
+        const int own = d->order[k];
+        int at = k;
+        for (; at > 0 && d->domains[d->order[at - 1]].cost < d->domains[own].cost; at--)
+            d->order[at] = d->order[at - 1];
+        d->order[at] = own;
+    }
+}
+
+static int least_loaded(const double* loads, int count) {
+    int least = 0;
+    for (int i = 1; i < count; i++)
+        if (loads[i] < loads[least]) least = i;
+    return least;
+}
+
+void cal_domains_take_turns(cal_domains* d) {
+    const int count = workers_of(d);
+    double all = 0.0;
+    sort_domains(d);
+    for (int i = 0; i < count; i++) d->loads[i] = 0.0;
+    for (int i = 1; i <= d->count; i++) all += d->domains[i].cost;
+    for (int k = 0; k < d->count; k++) {
+        cal_domain* own = &d->domains[d->order[k]];
+        if (own->worker >= count || d->loads[own->worker] + own->cost > (1.0 + UNEVEN) * all / count)
+            own->worker = least_loaded(d->loads, count);
+        d->loads[own->worker] += own->cost;
+    }
+}
+
+void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain)) {
+    for (int k = 0; k < d->count; k++)
+        if (d->domains[d->order[k]].worker == worker) run(d, d->order[k]);
+    for (int k = 0; k < d->count; k++)
+        if (!atomic_load_explicit(&d->domains[d->order[k]].taken, memory_order_relaxed)) run(d, d->order[k]);
+}
+
+double cal_domains_span(const cal_domains* d) {
+    double span = 0.0;
+    for (int i = 0; i < d->processors; i++) d->loads[i] = 0.0;
+    for (int k = 0; k < d->count; k++) {
+        const int first = least_loaded(d->loads, d->processors);
+        d->loads[first] += d->domains[d->order[k]].spent;
+        span = fmax(span, d->loads[first]);
+    }
+    return span;
+}
