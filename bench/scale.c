@@ -38,6 +38,7 @@ typedef struct times {
 
 typedef struct scale_row {
     int processors, used, joints;
+    int trunk;                        // joints that every processor computes which has something below them
     times measured, predicted, alone; // alone: of one processor
     double ceiling;                   // speed-up of copies that have nothing to do with each other; 0: not measured
     double time;                      // that a run simulates
@@ -46,7 +47,7 @@ typedef struct scale_row {
 } scale_row;
 
 typedef struct scale {
-    const char *model_name, *processors, *machine, *lanes, *plot;
+    const char *model_name, *processors, *machine, *lanes, *plot, *read;
     double time, tol; // time 0: chosen for the model
     int64_t runs;
     bool weak, json, ranks, world;
@@ -202,6 +203,7 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
         cal_costs costs = s->exchange;
         costs.compute = r->alone.simulation / (joints > 0 ? joints : 1);
         error.status = cal_distribute(model, CAL_BALANCED, processors, &costs, placement, NULL, NULL, &error);
+        for (int i = 0; i < joints; i++) r->trunk += placement[i] == CAL_EVERY_PROCESSOR;
         if (error.status == CAL_OK) error.status = predict(s, model, placement, r, &error);
     }
     if (status == CAL_EXIT_DONE && error.status == CAL_OK)
@@ -223,13 +225,15 @@ static void share(double* seconds) {
 static int measure_exchange(scale* s) {
     cal_model* model = NULL;
     cal_machine* machine = NULL;
-    int status = open_machine(s, 2, &machine);
+    int status = open_machine(s, s->counts[s->count - 1], &machine);
     if (status == CAL_EXIT_DONE) status = cal_model_from_argument("chain:n=8", &model);
     if (status == CAL_EXIT_DONE) {
         cal_error error = {CAL_OK, ""};
         error.status = cal_machine_measure(machine, model, &s->exchange, &error);
         if (error.status != CAL_OK) status = cal_complain_error(&error);
     }
+    if (status == CAL_EXIT_DONE && s->read && !cal_duration_parse(s->read, &s->exchange.read))
+        status = cal_complain(CAL_EXIT_MISTAKE, "--read '%s' is not a duration, as 0.2us", s->read);
     cal_model_destroy(model);
     close_machine(s, machine);
     return status;
@@ -296,6 +300,7 @@ static void print_json(const scale* s) {
     cal_json_number(&json, "tol", s->tol);
     cal_json_number(&json, "message_s", s->exchange.message);
     cal_json_number(&json, "send_s", s->exchange.send);
+    cal_json_number(&json, "read_s", s->exchange.read);
     cal_json_boolean(&json, "same_state", all_same(s));
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < s->count; i++) {
@@ -303,6 +308,7 @@ static void print_json(const scale* s) {
         cal_json_open(&json, NULL, '{');
         cal_json_integer(&json, "processors", r->processors);
         cal_json_integer(&json, "used", r->used);
+        cal_json_integer(&json, "trunk", r->trunk);
         cal_json_integer(&json, "joints", r->joints);
         cal_json_number(&json, "time", r->time);
         if (r->ceiling > 0) cal_json_number(&json, "ceiling", r->ceiling);
@@ -318,21 +324,24 @@ static void print_json(const scale* s) {
 }
 
 static void print_table(const scale* s) {
-    char text[2][32];
+    char text[3][32];
     printf("%s on %s of %s\n", s->weak ? "a mobile that grows with the processors" : s->model_name,
            s->ranks ? "ranks" : "threads", cal_host_text());
-    printf("simulation: gear, tolerance %g; microseconds per evaluation; a cut costs %s, %s of it the sender's\n\n",
+    printf("simulation: gear, tolerance %g; microseconds per evaluation; a cut costs %s, %s of it the sender's, what "
+           "others read %s\n\n",
            s->tol, cal_duration_text(s->exchange.message, text[0], sizeof text[0]),
-           cal_duration_text(s->exchange.send, text[1], sizeof text[1]));
-    printf("%21s %8s  %s%39s  %s\n", "", "", "forward dynamics", "", "simulation");
-    printf("%10s %5s %8s  %9s %9s %8s %6s %7s   %9s %9s %8s %6s %6s  state\n", "processors", "used", "joints",
-           "measured", "predicted", "off by", "times", "ceiling", "measured", "predicted", "off by", "times", "eff.");
+           cal_duration_text(s->exchange.send, text[1], sizeof text[1]),
+           cal_duration_text(s->exchange.read, text[2], sizeof text[2]));
+    printf("%27s %8s  %s%39s  %s\n", "", "", "forward dynamics", "", "simulation");
+    printf("%10s %5s %5s %8s  %9s %9s %8s %6s %7s   %9s %9s %8s %6s %6s  state\n", "processors", "used", "trunk",
+           "joints", "measured", "predicted", "off by", "times", "ceiling", "measured", "predicted", "off by", "times",
+           "eff.");
     for (int i = 0; i < s->count; i++) {
         const scale_row* r = &s->rows[i];
         char ceiling[16] = "";
         if (r->ceiling > 0) snprintf(ceiling, sizeof ceiling, "%.2f", r->ceiling);
-        printf("%10d %5d %8d  %9.2f %9.2f %6.0f %% %6.2f %7s   %9.2f %9.2f %6.0f %% %6.2f %4.0f %%  %s\n",
-               r->processors, r->used, r->joints, 1e6 * r->measured.forward, 1e6 * r->predicted.forward,
+        printf("%10d %5d %5d %8d  %9.2f %9.2f %6.0f %% %6.2f %7s   %9.2f %9.2f %6.0f %% %6.2f %4.0f %%  %s\n",
+               r->processors, r->used, r->trunk, r->joints, 1e6 * r->measured.forward, 1e6 * r->predicted.forward,
                deviation(r->measured.forward, r->predicted.forward), r->alone.forward / r->measured.forward, ceiling,
                1e6 * r->measured.simulation, 1e6 * r->predicted.simulation,
                deviation(r->measured.simulation, r->predicted.simulation), speedup(r), 100 * speedup(r) / r->processors,
@@ -377,8 +386,11 @@ static void print_details(void) {
         "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
         "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
         "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
-        "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand with\n"
-        "two. All rows must end in the same state to the last bit; the exit status is 1 when one does not.\n"
+        "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand\n"
+        "with all. trunk: joints that every processor computes which has something below them, where that is cheaper "
+        "than\n"
+        "handing over (--read 0s: never). All rows must end in the same state to the last bit; the exit status is 1 "
+        "when one does not.\n"
         "--weak: %s with o = %d √p.\n"
         "Of a world (a scene, or with --world a model whose shapes touch) a run to --time is timed; its prediction is\n"
         "that of 'calder plan' times what the ceiling takes.\n",
@@ -458,6 +470,8 @@ static int run(int argc, char** argv) {
          "seconds that are simulated in a run; 0: for some evaluations, or events", 0, 1e6, NULL},
         {"world", CAL_OPTION_FLAG, &s.world, NULL, "of a model whose shapes touch: its world, as that of a scene", 0, 0,
          NULL},
+        {"read", CAL_OPTION_TEXT, &s.read, "TIME",
+         "what another processor's joint costs its reader [as measured]; 0s: cuts are handed over", 0, 0, NULL},
         {"tol", CAL_OPTION_NUMBER, &s.tol, "E", "tolerance of the simulation", 1e-14, 0.1, NULL},
         {"runs", CAL_OPTION_COUNT, &s.runs, "N", "runs, of which the median counts", 1, MOST_RUNS, NULL},
         CAL_OPTION_LINE_PLOT(&s.plot, "draw the speed-up as an SVG file"),

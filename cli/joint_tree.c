@@ -155,6 +155,10 @@ static void print_processors(picture* p, const chain* group, int count) {
     int unique = 0;
     for (int i = 0; i < count; i++)
         if (unique == 0 || p->scratch[i] != p->scratch[unique - 1]) p->scratch[unique++] = p->scratch[i];
+    if (unique > 0 && p->scratch[0] == CAL_EVERY_PROCESSOR) {
+        printf("every processor below\n"); // alike chains are so alike
+        return;
+    }
     printf("processor%s ", unique > 1 ? "s" : "");
     for (int i = 0, ranges = 0; i < unique; ranges++) {
         int last = i;

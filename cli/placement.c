@@ -9,7 +9,7 @@
 #include <jansson.h>
 #endif
 
-enum { MOST_PROCESSORS = 1000000 };
+enum { MOST_PROCESSORS = 1000000, NOT_GIVEN = CAL_EVERY_PROCESSOR - 1 };
 
 void cal_placement_free(cal_placement* placement) {
     free(placement->processor_of_joint);
@@ -28,7 +28,7 @@ static int read_joints(const json_t* joints, json_int_t processor, int process, 
         const int joint = cal_model_find_joint(model, name);
         if (joint == CAL_NONE)
             return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d: the model has no joint '%s'", path, process, name);
-        if (out->processor_of_joint[joint] >= 0)
+        if (out->processor_of_joint[joint] != NOT_GIVEN)
             return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d: joint '%s' is listed twice", path, process, name);
         out->processor_of_joint[joint] = (int32_t)processor;
     }
@@ -55,10 +55,13 @@ static int read_process(const json_t* process, int index, const cal_model* model
     const int status = check_keys(process, "a process: ", "processor", "joints", path);
     if (status != CAL_EXIT_DONE) return status;
     const json_t* processor = json_object_get(process, "processor");
-    if (!json_is_integer(processor))
-        return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d: 'processor' must be a whole number", path, index);
-    const json_int_t number = json_integer_value(processor);
-    if (number < 0 || number >= out->processors)
+    const char* text = json_string_value(processor);
+    const bool every = text && strcmp(text, "every") == 0;
+    if (!json_is_integer(processor) && !every)
+        return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d: 'processor' must be a whole number, or \"every\"", path,
+                            index);
+    const json_int_t number = every ? CAL_EVERY_PROCESSOR : json_integer_value(processor);
+    if (!every && (number < 0 || number >= out->processors))
         return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d is on processor %lld, but there are 0 to %d", path, index,
                             (long long)number, out->processors - 1);
     return read_joints(json_object_get(process, "joints"), number, index, model, path, out);
@@ -80,7 +83,7 @@ static int read_placement(const json_t* root, const cal_model* model, const char
         status = read_process(json_array_get(processes, i), (int)i, model, path, out);
     for (int joint = 0; joint < cal_model_joint_count(model) && status == CAL_EXIT_DONE; joint++) {
         char name[128];
-        if (out->processor_of_joint[joint] < 0)
+        if (out->processor_of_joint[joint] == NOT_GIVEN)
             status = cal_complain(CAL_EXIT_MISTAKE, "%s: joint '%s' is in no process", path,
                                   cal_model_joint_name(model, joint, name, sizeof name));
     }
@@ -92,7 +95,7 @@ int cal_placement_read(const char* path, const cal_model* model, cal_placement* 
     *out = (cal_placement){0, calloc((size_t)joints + 1, sizeof(int32_t))};
     if (!out->processor_of_joint)
         return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", joints);
-    for (int joint = 0; joint < joints; joint++) out->processor_of_joint[joint] = -1;
+    for (int joint = 0; joint < joints; joint++) out->processor_of_joint[joint] = NOT_GIVEN;
     json_error_t error;
     json_t* root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     int status;

@@ -20,13 +20,14 @@ enum { LONGEST_TABLE = 20, LONGEST_LIST = 200 }; // rows that are printed, numbe
 
 typedef struct plan_row {
     int processors, used;
+    int trunk; // joints that every processor computes which has something below them
     double seconds, speedup;
     double price; // the time by cal_price, one measure for all distributions; 0: seconds is that
 } plan_row;
 
 typedef struct plan {
-    const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
-        *schedule, *gpu;
+    const char *model_name, *processors, *compute, *message, *send, *read, *distribution, *machine, *lanes, *save,
+        *algorithm, *schedule, *gpu;
     bool tree, json, world;
     int64_t batch; // instances on a GPU
     double time;   // that a world is simulated; 0: chosen
@@ -67,6 +68,7 @@ static int read_costs(plan* p) {
     int status = read_duration("compute", p->compute, &p->costs.compute);
     if (status == CAL_EXIT_DONE) status = read_duration("message", p->message, &p->costs.message);
     if (status == CAL_EXIT_DONE) status = read_duration("send", p->send, &p->costs.send);
+    if (status == CAL_EXIT_DONE) status = read_duration("read", p->read, &p->costs.read);
     if (status != CAL_EXIT_DONE) return status;
     p->measured = !p->compute && !p->message;
     if (!p->compute != !p->message || (p->measured && p->send))
@@ -108,8 +110,9 @@ static cal_status count_messages(plan* p, cal_machine* machine, cal_error* error
 
 static int measure(plan* p) {
     cal_machine* machine = NULL;
-    // Two threads are enough to exchange something; more would have to be told that there is nothing for them.
-    const char* text = !p->machine || strcmp(p->machine, "threads") == 0 ? "threads:2" : p->machine;
+    // One core has nobody to exchange anything with: two threads share it.
+    const bool threads = !p->machine || strcmp(p->machine, "threads") == 0;
+    const char* text = !threads ? p->machine : cal_core_count() > 1 ? "threads" : "threads:2";
     int status = cal_machine_open(text, p->lanes, NULL, &machine);
     if (status != CAL_EXIT_DONE) return status;
     cal_error error = {CAL_OK, ""};
@@ -118,6 +121,8 @@ static int measure(plan* p) {
         error.status = count_messages(p, machine, &error);
     cal_machine_destroy(machine);
     if (error.status != CAL_OK) return cal_complain_error(&error);
+    status = read_duration("read", p->read, &p->costs.read); // what is given goes before what was measured
+    if (status != CAL_EXIT_DONE) return status;
     p->cores = strncmp(text, "threads", strlen("threads")) == 0 ? cal_core_count() : 0;
     // Cores are not faster together than alone: less than one is noise.
     if (p->cores > 1) p->crowding = fmax(1.0, cal_copies_crowding(p->model, (int)strtol(p->lanes, NULL, 10), p->cores));
@@ -164,6 +169,9 @@ static cal_status place(const plan* p, plan_row* r, cal_error* error) {
             most = r->used;
             continue;
         }
+        r->trunk = 0;
+        for (int i = 0; i < cal_model_joint_count(p->model); i++)
+            r->trunk += p->processor_of_joint[i] == CAL_EVERY_PROCESSOR;
         if (p->kind == CAL_JUNG)
             status = cal_price(p->model, p->processor_of_joint, &costs, r->used, &r->price, NULL, error);
         // One core alone is faster than several that crowd each other and gain less.
@@ -265,6 +273,7 @@ static void print_json(const plan* p) {
     cal_json_number(&json, "compute_s", p->costs.compute);
     cal_json_number(&json, "message_s", p->costs.message);
     cal_json_number(&json, "send_s", p->costs.send);
+    cal_json_number(&json, "read_s", p->costs.read);
     if (p->crowding > 0) cal_json_number(&json, "crowding", p->crowding);
     cal_json_number(&json, "longest_path_s", cal_model_depth(p->model) * p->costs.compute);
     cal_json_integer(&json, "useful_processors", p->rows[p->count - 1].used);
@@ -276,6 +285,7 @@ static void print_json(const plan* p) {
         cal_json_integer(&json, "used", p->rows[i].used);
         cal_json_number(&json, "time_s", p->rows[i].seconds);
         cal_json_number(&json, "speedup", p->rows[i].speedup);
+        if (!p->reports) cal_json_integer(&json, "trunk", p->rows[i].trunk);
         if (!p->reports)
             cal_json_number(&json, "price_s", p->rows[i].price > 0 ? p->rows[i].price : p->rows[i].seconds);
         if (p->reports) {
@@ -316,13 +326,16 @@ static void print_table(const plan* p) {
            cal_duration_text(p->costs.message, text[1], sizeof text[1]));
     if (p->costs.send > 0)
         printf(" of which %s keep the sender", cal_duration_text(p->costs.send, text[2], sizeof text[2]));
+    if (p->costs.read > 0)
+        printf(", %s per joint that another one reads", cal_duration_text(p->costs.read, text[2], sizeof text[2]));
     printf(", %s\n", p->measured ? "measured here" : "as given");
     if (p->crowding > 0)
         printf("%-13s %d cores that compute at once need %.2f times as long as one alone\n", "crowding", p->cores,
                p->crowding);
     printf("%-13s %s\n\n", "distribution", p->distribution);
-    printf("%10s %8s %14s %10s %11s%s\n", "processors", "used", "time", "speed-up", "efficiency",
-           p->kind == CAL_JUNG ? "       by price" : "");
+    const bool trunk = p->kind == CAL_BALANCED && p->costs.read > 0;
+    printf("%10s %8s %14s %10s %11s%s%s\n", "processors", "used", "time", "speed-up", "efficiency",
+           p->kind == CAL_JUNG ? "       by price" : "", trunk ? "    trunk" : "");
     const plan_row* fastest = fastest_row(p);
     for (int i = 0; i < p->count; i++) {
         const plan_row* r = &p->rows[i];
@@ -334,9 +347,13 @@ static void print_table(const plan* p) {
         if (r->price > 0)
             printf(" %*s", strstr(cal_duration_text(r->price, text[3], sizeof text[3]), "µ") ? 15 : 14,
                    cal_duration_text(r->price, text[3], sizeof text[3]));
+        if (trunk) printf(" %8d", r->trunk);
         printf("\n");
     }
     const plan_row *best = fastest_row(p), *last = &p->rows[p->count - 1];
+    if (trunk)
+        printf(
+            "\ntrunk: joints that every processor computes which has something below them; 0: cuts are handed over.\n");
     if (last->used < last->processors)
         printf("\n%d of %d processors are of use: a further one would cost more than it saves.\n", last->used,
                last->processors);
@@ -368,7 +385,10 @@ static void write_processes(const plan* p, const cal_joint_tree* tree, int32_t* 
         const int first = tree->order[i];
         if (process[first] != first) continue;
         cal_json_open(&json, NULL, '{');
-        cal_json_integer(&json, "processor", processors[first]);
+        if (processors[first] == CAL_EVERY_PROCESSOR)
+            cal_json_text(&json, "processor", "every");
+        else
+            cal_json_integer(&json, "processor", processors[first]);
         cal_json_open(&json, "joints", '[');
         for (int joint = first; joint >= 0; joint = next[joint]) {
             char name[128];
@@ -473,7 +493,10 @@ static void print_details(void) {
     printf(
         "\nTimes are those of one evaluation: all four passes, and the solver's own work. --compute is the time a\n"
         "joint takes, --message the time that a cut between two processors adds to an evaluation, --send the\n"
-        "part of it for which the sender can do nothing else. Without them both are measured, here with two\n"
+        "part of it for which the sender can do nothing else; --read what a joint that others show costs its reader, "
+        "so\n"
+        "that the trunk, the joints above the cuts, may be computed by every processor that has something below them\n"
+        "(0: never, cuts are handed over). Without them all are measured, here with all\n"
         "threads, or on the ranks of 'mpirun -n 2 calder plan MODEL --machine mpi'; on threads also how much slower\n"
         "cores are together than alone, which the times of those that get something contain. With Jung's distribution\n"
         "time is that of his own formula, and 'by price' what the walks take in virtual time, as for the other. --tree "
@@ -495,8 +518,8 @@ static void print_details(void) {
 
 // A GPU is priced from what it is like: nothing is measured, and nothing divided.
 static int price_gpu(plan* p) {
-    if (strcmp(p->algorithm, "aba") != 0 || p->compute || p->message || p->send || p->distribution || p->save ||
-        p->tree || strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
+    if (strcmp(p->algorithm, "aba") != 0 || p->compute || p->message || p->send || p->read || p->distribution ||
+        p->save || p->tree || strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
         return cal_complain(CAL_EXIT_MISTAKE,
                             "--machine cuda prices algorithm aba, with --gpu and --batch: leave the others out");
     int status = cal_model_from_argument(p->model_name, &p->model);
@@ -513,6 +536,7 @@ static int refuse_for_world(const plan* p) {
     } options[] = {{"compute", p->compute != NULL},
                    {"message", p->message != NULL},
                    {"send", p->send != NULL},
+                   {"read", p->read != NULL},
                    {"distribution", p->distribution != NULL},
                    {"machine", p->machine != NULL},
                    {"schedule", p->schedule != NULL},
@@ -537,6 +561,8 @@ int cal_command_plan(int argc, char** argv) {
         {"compute", CAL_OPTION_TEXT, &p.compute, "TIME", "time per joint, as 0.4ms", 0, 0, NULL},
         {"message", CAL_OPTION_TEXT, &p.message, "TIME", "time per cut edge, as 1.5ms", 0, 0, NULL},
         {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},
+        {"read", CAL_OPTION_TEXT, &p.read, "TIME", "what another processor's joint costs its reader; 0s: hand over", 0,
+         0, NULL},
         {"distribution", CAL_OPTION_CHOICE, &p.distribution, "NAME", "how joints are given to processors", 0, 0,
          distribution_choice},
         CAL_OPTION_LINE_MACHINE(&p.machine, "what to measure: threads, or mpi; or cuda: price a GPU"),
@@ -572,11 +598,12 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_EXIT_DONE) return status;
     if (p.schedule && !assembles)
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p.schedule);
-    if (assembles && (p.save || p.distribution || p.send))
+    if (assembles && (p.save || p.distribution || p.send || p.read))
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --algorithm aba",
                             p.save           ? "save"
                             : p.distribution ? "distribution"
-                                             : "send");
+                            : p.send         ? "send"
+                                             : "read");
     const bool on_gpu = p.machine && strcmp(p.machine, "cuda") == 0;
     if (on_gpu) return price_gpu(&p);
     if (p.gpu || p.batch > 1)

@@ -56,11 +56,15 @@ static void same_bits_of(const cal_model* model, const char* name, const char* s
     const int count = cal_model_joint_count(model);
     int32_t* placement = malloc((size_t)count * sizeof *placement);
     cal_random random = {17};
-    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size);
     const uint64_t alone = run(model, solver, algorithm, schedule, NULL, NULL);
     expect(run(model, solver, algorithm, schedule, machine, NULL) == alone,
            "the machine's own distribution changes the bits", name);
-    expect(run(model, solver, algorithm, schedule, machine, placement) == alone, "a placement changes the bits", name);
+    // CAL_EVERY_PROCESSOR is below the first.
+    for (int every = 0; every < 2; every++) {
+        for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size + every) - every;
+        expect(run(model, solver, algorithm, schedule, machine, placement) == alone,
+               every ? "a repeated trunk changes the bits" : "a placement changes the bits", name);
+    }
     free(placement);
 }
 

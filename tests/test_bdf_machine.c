@@ -32,7 +32,9 @@ static int32_t* scatter_joints(const cal_model* model, int processors, uint64_t 
     const int count = cal_model_joint_count(model);
     int32_t* placement = calloc((size_t)count, sizeof *placement);
     cal_random random = {seed};
-    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, processors);
+    const int every =
+        seed % 2 == 1 ? 1 : 0; // of odd seeds some are every processor's: CAL_EVERY_PROCESSOR is below the first
+    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, processors + every) - every;
     return placement;
 }
 

@@ -312,6 +312,45 @@ static void test_a_million_joints(void** unused) {
     }
 }
 
+// Two chains below a root that both processors compute: the work of the longest path, half a message (processor 1 hears of the
+// evaluation, and shows what it has twice, of which the first way is the longer), and what is read.
+static void test_price_of_a_trunk(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("tree:height=2,fanout=2");
+    int32_t owner[] = {CAL_EVERY_PROCESSOR, 0, 1};
+    assert_int_equal(model->node_count, 3);
+    cal_costs costs = {.compute = 1.0, .message = 4.0, .read = 0.5};
+    expect_near(price(model, owner, &costs, 2, NULL), 2.0 + 2.0 + 0.5, "a trunk of one joint");
+    // Ranks have the decision already, and none waits for another's evaluation to begin.
+    costs.to_all = true;
+    expect_near(price(model, owner, &costs, 2, NULL), 2.0 + 2.0 + 0.5, "a trunk of one joint on ranks");
+    cal_model_destroy(model);
+}
+
+// The trunk is everybody's where that is cheaper than handing over, and only there; what is chosen costs no more for the choice.
+static void test_the_trunk_is_repeated_where_it_pays(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("mobile:s=4,l=5,o=9,plateau=printed,start=0.8");
+    int32_t* owner = owners_of(model);
+    const double reads[] = {0.0, 1e-9, 0.1e-6, 1e-3};
+    double seconds[4];
+    int trunk[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        const cal_costs costs = {.compute = 20e-9, .message = 1e-6, .send = 0.25e-6, .read = reads[i]};
+        int used;
+        cal_error error;
+        if (cal_distribute_balanced(model, 16, &costs, owner, &used, &seconds[i], &error)) fail_msg("%s", error.text);
+        for (int node = 0; node < model->node_count; node++) trunk[i] += owner[node] == CAL_EVERY_PROCESSOR;
+        expect_near(price(model, owner, &costs, used, NULL), seconds[i], "what is promised is the price");
+    }
+    assert_int_equal(trunk[0], 0);
+    assert_int_equal(trunk[3], 0);
+    assert_true(trunk[1] > 0);
+    assert_true(seconds[1] < seconds[0] && seconds[1] <= seconds[2]);
+    free(owner);
+    cal_model_destroy(model);
+}
+
 static void expect_refusal(cal_status status, const cal_error* error, const char* word) {
     assert_int_equal(status, CAL_BAD_ARGUMENT);
     if (!strstr(error->text, word)) fail_msg("'%s' does not say '%s'", error->text, word);
@@ -322,9 +361,10 @@ static void test_bad_arguments_are_explained(void** unused) {
     cal_model* model = cal_test_model("mobile:s=2,l=2,o=3");
     int32_t* owner = owners_of(model);
     static distribute* const all[] = {cal_distribute_jung, cal_distribute_balanced};
-    static const cal_costs bad_compute[] = {{-1, 1, 0}, {NAN, 1, 0}, {INFINITY, 1, 0}};
-    static const cal_costs bad_message[] = {{1, -1, 0}, {1, NAN, 0}, {1, INFINITY, 0}};
-    static const cal_costs bad_send[] = {{1, 1, -1}, {1, 1, NAN}, {1, 1, 2}};
+    static const cal_costs bad_compute[] = {{.compute = -1}, {.compute = NAN}, {.compute = INFINITY}};
+    static const cal_costs bad_message[] = {{.message = -1}, {.message = NAN}, {.message = INFINITY}};
+    static const cal_costs bad_send[] = {{.send = -1}, {.send = NAN}, {.message = 1, .send = 2}};
+    static const cal_costs bad_read[] = {{.read = -1}, {.read = NAN}, {.read = INFINITY}};
     int used;
     double seconds;
     cal_error error;
@@ -335,12 +375,14 @@ static void test_bad_arguments_are_explained(void** unused) {
             expect_refusal(all[i](model, 2, &bad_compute[k], owner, &used, &seconds, &error), &error, "per joint");
             expect_refusal(all[i](model, 2, &bad_message[k], owner, &used, &seconds, &error), &error, "per message");
             expect_refusal(all[i](model, 2, &bad_send[k], owner, &used, &seconds, &error), &error, "sending");
+            expect_refusal(all[i](model, 2, &bad_read[k], owner, &used, &seconds, &error), &error, "reading");
         }
     }
     owner[3] = 7;
     expect_refusal(cal_price_owners(model, owner, &manna, 4, &seconds, NULL, &error), &error, "processor 7");
-    owner[3] = -1;
-    expect_refusal(cal_price_owners(model, owner, &manna, 4, &seconds, NULL, &error), &error, "processor -1");
+    owner[3] = -2;
+    expect_refusal(cal_price_owners(model, owner, &manna, 4, &seconds, NULL, &error), &error, "processor -2");
+    owner[3] = CAL_EVERY_PROCESSOR;
     expect_refusal(cal_price_outbound(model, owner, 1.0, 1.0, &seconds, &error), &error, "processor -1");
     owner[3] = 0;
     expect_refusal(cal_price_outbound(model, owner, NAN, 1.0, &seconds, &error), &error, "per joint");
@@ -378,6 +420,8 @@ int main(void) {
         cmocka_unit_test(test_jung_on_a_small_fork),
         cmocka_unit_test(test_one_owner_takes_exactly_its_work),
         cmocka_unit_test(test_price_of_one_cut),
+        cmocka_unit_test(test_price_of_a_trunk),
+        cmocka_unit_test(test_the_trunk_is_repeated_where_it_pays),
         cmocka_unit_test(test_price_is_bounded),
         cmocka_unit_test(test_armstrong_on_balanced_trees),
         cmocka_unit_test(test_armstrong_stick_figure),

@@ -47,12 +47,13 @@ static uint64_t run(const cal_model* model, const char* solver, cal_machine* mac
     return hash;
 }
 
-// Any joint on any processor: much worse than any sensible choice.
+// Any joint on any processor, and of odd seeds on every one too: much worse than any sensible choice.
 static int32_t* scatter_joints(const cal_model* model, int processors, uint64_t seed) {
     const int count = cal_model_joint_count(model);
     int32_t* placement = malloc((size_t)count * sizeof *placement);
     cal_random random = {seed};
-    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, processors);
+    const int every = seed % 2 == 1 ? 1 : 0; // CAL_EVERY_PROCESSOR is below the first
+    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, processors + every) - every;
     return placement;
 }
 
@@ -77,13 +78,47 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
         const uint64_t alone = run(model, "rk4", NULL, NULL);
         for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_machine* machine = make_threads(3, lanes);
-            int32_t* placement = scatter_joints(model, 3, (uint64_t)(m + lanes));
-            assert_int_equal(alone, run(model, "rk4", machine, placement));
-            free(placement);
+            for (uint64_t form = 0; form < 2; form++) {
+                int32_t* placement = scatter_joints(model, 3, 2 * (uint64_t)(m + lanes) + form);
+                assert_int_equal(alone, run(model, "rk4", machine, placement));
+                free(placement);
+            }
             cal_machine_destroy(machine);
         }
         cal_model_destroy(model);
     }
+}
+
+// Where every processor computes the trunk nothing goes down the tree: an evaluation has two exchanges, of inertias and of sums.
+static void test_a_trunk_has_two_exchanges_and_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const int workers[] = {2, 5, 16};
+    const cal_costs costs = {.compute = 1e-6, .message = 1e-6, .read = 1e-9};
+    cal_model* model = cal_test_model("mobile:s=3,l=3,o=4");
+    const int count = cal_model_joint_count(model);
+    int32_t* placement = malloc((size_t)count * sizeof *placement);
+    const uint64_t alone = run(model, "gear", NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        int trunk = 0, used = 0;
+        cal_error error;
+        if (cal_distribute(model, CAL_BALANCED, workers[i], &costs, placement, &used, NULL, &error))
+            fail_msg("%s", error.text);
+        for (int joint = 0; joint < count; joint++) trunk += placement[joint] == CAL_EVERY_PROCESSOR;
+        assert_true(trunk > 0 && used > 1);
+        cal_machine* machine = make_threads(workers[i], 0);
+        cal_plan* plan;
+        assert_int_equal(CAL_OK, cal_plan_create_placed(model, "aba", machine, placement, &plan, &error));
+        for (int pass = 0; pass < 4; pass++) {
+            cal_pass_traffic said;
+            assert_int_equal(CAL_OK, cal_plan_traffic(plan, pass, 5, &said));
+            assert_int_equal(said.messages > 0, !said.outbound);
+        }
+        cal_plan_destroy(plan);
+        assert_int_equal(alone, run(model, "gear", machine, placement));
+        cal_machine_destroy(machine);
+    }
+    free(placement);
+    cal_model_destroy(model);
 }
 
 // Energy, momentum and poses: 8 numbers and 7 a body, at a random state, however the joints are placed.
@@ -139,11 +174,14 @@ static void test_every_solver_gives_the_bits_of_one_core(void** state) {
     (void)state;
     cal_model* model = cal_test_model("mobile:s=2,l=3,o=5");
     cal_machine* machine = make_threads(3, 0);
-    int32_t* placement = scatter_joints(model, 3, 5);
-    for (int i = 0; cal_solver_name(i); i++)
-        assert_int_equal(run(model, cal_solver_name(i), NULL, NULL),
-                         run(model, cal_solver_name(i), machine, placement));
-    free(placement);
+    int32_t *handed = scatter_joints(model, 3, 4), *repeated = scatter_joints(model, 3, 5);
+    for (int i = 0; cal_solver_name(i); i++) {
+        const uint64_t alone = run(model, cal_solver_name(i), NULL, NULL);
+        assert_int_equal(alone, run(model, cal_solver_name(i), machine, handed));
+        assert_int_equal(alone, run(model, cal_solver_name(i), machine, repeated));
+    }
+    free(handed);
+    free(repeated);
     cal_machine_destroy(machine);
     cal_model_destroy(model);
 }
@@ -158,24 +196,27 @@ static void test_forces_of_every_kind_act_on_threads(void** state) {
     (void)state;
     cal_model* model = cal_test_model("random:n=40,seed=21");
     cal_machine* machine = make_threads(2, 0);
-    int32_t* placement = scatter_joints(model, 2, 9);
-    uint64_t hash[2];
-    for (int i = 0; i < 2; i++) {
+    int32_t *handed = scatter_joints(model, 2, 8), *repeated = scatter_joints(model, 2, 9);
+    uint64_t hash[3];
+    for (int i = 0; i < 3; i++) {
         const double force[3] = {1.0, 2.0, 3.0}, torque[3] = {0.1, 0.0, 0.0}, point[3] = {0.0, 0.1, 0.0};
         cal_sim_def def = cal_default_sim_def();
         cal_sim* sim;
         cal_error error;
         def.force = bend;
         def.machine = i ? machine : NULL;
-        def.processor_of_joint = i ? placement : NULL;
+        def.processor_of_joint = i == 0 ? NULL : i == 1 ? handed : repeated;
         assert_int_equal(CAL_OK, cal_sim_create(model, &def, &sim, &error));
-        assert_int_equal(CAL_OK, cal_sim_push(sim, cal_model_body_count(model) - 1, force, torque, point));
+        for (int body = 0; body < cal_model_body_count(model); body += 3)
+            assert_int_equal(CAL_OK, cal_sim_push(sim, body, force, torque, point));
         assert_int_equal(CAL_OK, cal_sim_advance(sim, 0.05, &error));
         hash[i] = cal_sim_hash(sim);
         cal_sim_destroy(sim);
     }
     assert_int_equal(hash[0], hash[1]);
-    free(placement);
+    assert_int_equal(hash[0], hash[2]);
+    free(handed);
+    free(repeated);
     cal_machine_destroy(machine);
     cal_model_destroy(model);
 }
@@ -307,6 +348,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_give_the_bits_of_one_core),
         cmocka_unit_test(test_any_placement_gives_the_bits_of_one_core),
+        cmocka_unit_test(test_a_trunk_has_two_exchanges_and_the_bits_of_one_core),
         cmocka_unit_test(test_several_cores_see_the_energy_and_poses_of_one),
         cmocka_unit_test(test_every_solver_gives_the_bits_of_one_core),
         cmocka_unit_test(test_forces_of_every_kind_act_on_threads),

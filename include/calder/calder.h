@@ -640,7 +640,15 @@ typedef struct cal_costs {
     double compute; ///< s a joint and evaluation, the mean over the model's joints (Jung's CMPTM)
     double message; ///< s for all exchanges between two processors across one cut edge, per evaluation (Jung's ROITM)
     double send;    ///< of message, the part for which the sender can do nothing else; 0: none
+    double
+        read; ///< s for which what another processor shows of a joint keeps the one that reads it, per evaluation: the price
+              ///< of joints that every processor computes; 0: processors cannot show each other anything
+    bool to_all; ///< what is shown goes to all (ranks), so that all compute all such joints
 } cal_costs;
+
+/// In the place of a joint's processor: every processor that has a joint below it computes it (the trunk of the tree). Where one joint of a
+/// placement is so, all joints are that have joints of several processors below them.
+enum { CAL_EVERY_PROCESSOR = -1 };
 
 /// How joints are given to processors.
 typedef enum cal_distribution {

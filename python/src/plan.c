@@ -108,8 +108,8 @@ static PyObject* plan(PyObject* module, PyObject* const* args, Py_ssize_t count,
     if (wanted && owners && read_costs(model->model, values + 2, &costs))
         rows = rows_of(model->model, wanted, algorithm, jung ? CAL_JUNG : CAL_BALANCED, &costs, owners);
     if (rows)
-        out = Py_BuildValue("{s:d,s:d,s:d,s:O,s:N}", "compute", costs.compute, "message", costs.message, "send",
-                            costs.send, "rows", rows, "processor_of_joint",
+        out = Py_BuildValue("{s:d,s:d,s:d,s:d,s:O,s:N}", "compute", costs.compute, "message", costs.message, "send",
+                            costs.send, "read", costs.read, "rows", rows, "processor_of_joint",
                             assembly ? Py_NewRef(Py_None) : list_of(owners, joints));
     Py_XDECREF(rows);
     Py_XDECREF(wanted);
@@ -124,6 +124,7 @@ PyMethodDef plan_functions[] = {
      "How long an evaluation takes on so many processors (a number, or several): a dict with rows of\n"
      "processors, used, seconds and speedup, and the last one's processor_of_joint. compute is what a joint costs, s;\n"
      "message what an exchange between two processors costs, s; send the sender's part of it. Without them this\n"
-     "machine is measured. distribution: 'balanced' or 'jung'."},
+     "machine is measured, and read, what a joint costs those that read it where every processor computes the trunk\n"
+     "(processor -1). distribution: 'balanced' or 'jung'."},
     {NULL, NULL, 0, NULL},
 };

@@ -85,7 +85,7 @@ cal_status cal_layout_fill_constants(cal_layout* layout) {
                .mask = slots - 1};
     bool good = s.columns && s.hashes;
     for (int i = 0; i < layout->column_count && good; i++)
-        if (cal_layout_keeps(layout, &layout->columns[i])) good = put(&s, i);
+        if (cal_layout_keeps(layout, &layout->columns[i]) && layout->columns[i].block_count > 0) good = put(&s, i);
     // What was reserved and not needed goes back.
     if (good) layout->constants = cal_allocate(s.size, sizeof(double));
     good = good && layout->constants;

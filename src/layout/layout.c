@@ -1,4 +1,4 @@
-// Where the numbers of a model's columns are: frames, vectors, the rare forces. layout.h explains the picture; pack.c and mixed.c
+// Where the numbers of a model's columns are: frames, vectors. layout.h explains the picture; pack.c and mixed.c
 // find the columns.
 #include "layout/workshop.h"
 
@@ -21,18 +21,24 @@ static void find_shared(cal_layout* layout, bool lasting) {
     }
 }
 
-// Doubles of a frame after its blocks' scratch.
-static size_t frame_size(size_t width, bool shared, int children) {
-    return (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (shared ? children : 1))) * width;
+static size_t slot_size(const cal_layout* layout) {
+    return (size_t)(CAL_UP_COUNT + (layout->repeats ? CAL_MAX_SUMS : 0)) * (size_t)layout->width;
 }
 
-static void place_frame(cal_column* column, size_t width, size_t* top, size_t* lasting) {
+// Doubles of a frame after its blocks' scratch.
+static size_t frame_size(const cal_layout* layout, bool shared, int children) {
+    return (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT) * (size_t)layout->width +
+           (size_t)(shared ? children : 1) * slot_size(layout);
+}
+
+static void place_frame(const cal_layout* layout, cal_column* column, size_t* top, size_t* lasting) {
+    const size_t width = (size_t)layout->width;
     column->scratch = *top;
     column->end_slot = *top + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
     *top = column->end_slot;
     if (!column->mixed || column->child_count > 0)
         *top += column->gathers ? (CAL_DOWN_COUNT + CAL_UP_COUNT) * width
-                                : frame_size(width, column->shared, column->child_count);
+                                : frame_size(layout, column->shared, column->child_count);
     if (column->gathers) {
         column->row_slot = *top;
         *top += CAL_DOWN_ROW * width;
@@ -44,6 +50,31 @@ static void place_frame(cal_column* column, size_t width, size_t* top, size_t* l
     *place += CAL_UP_ROW * width;
 }
 
+// Where columns leave what is pulled: in the frames above them. Stand-ins have the slot of their source, where that is in this memory;
+// what a copy of the trunk would leave on the ground nobody pulls, and it has a slot of its own for it.
+static void place_slots(cal_layout* layout, size_t* total) {
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        const cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
+        const bool shared = parent ? parent->shared : layout->ground_shared;
+        if (!column->mixed)
+            column->up_slot = (parent ? parent->end_slot : 0) +
+                              (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT) * (size_t)layout->width +
+                              (shared ? (size_t)column->child_index * slot_size(layout) : 0);
+        if (!parent && column->repeated && layout->keep == CAL_KEEP_ALL) {
+            column->up_slot = *total;
+            *total += slot_size(layout);
+        }
+        column->sum_slot = column->up_slot + (layout->repeats && shared ? CAL_UP_COUNT * (size_t)layout->width : 0);
+    }
+    for (int i = 0; layout->keep == CAL_KEEP_ALL && i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (column->source < 0) continue;
+        column->up_slot = layout->columns[column->source].up_slot;
+        column->sum_slot = layout->columns[column->source].sum_slot;
+    }
+}
+
 // Whether a column has a frame for good. Where columns are mixed only the groups' frames are used again, by one group after the other.
 static bool frame_lasts(const cal_layout* layout, const cal_column* column) {
     return column->shared || (layout->mixes && column->group <= CAL_GROUP_TOP);
@@ -52,33 +83,32 @@ static bool frame_lasts(const cal_layout* layout, const cal_column* column) {
 // Gives every kept column its frame: shared ones for good, private ones on their owner's stack; and, where memory is not
 // shared, columns above kept ones a frame that only messages fill.
 static cal_status place_frames(cal_layout* layout, int root_count) {
-    const size_t width = (size_t)layout->width;
     const cal_column* before = NULL; // in the same group
     size_t* height = cal_allocate((size_t)layout->processors, sizeof *height);
     // Where the frame above a column's own begins, counted from the bottom of its owner's stack.
     size_t* top = cal_allocate((size_t)layout->column_count, sizeof *top);
     bool* placed = cal_allocate((size_t)layout->column_count, sizeof *placed);
     cal_status status = height && top && placed ? CAL_OK : CAL_NO_MEMORY;
-    size_t total = frame_size(width, layout->ground_shared, root_count);
+    size_t total = frame_size(layout, layout->ground_shared, root_count);
     for (int i = 0; status == CAL_OK && i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
-        if (!cal_layout_keeps(layout, column)) continue;
+        if (!cal_layout_keeps(layout, column) || column->source >= 0) continue;
         if (frame_lasts(layout, column)) {
-            place_frame(column, width, &total, &total);
+            place_frame(layout, column, &total, &total);
         } else {
             if (layout->mixes)
                 top[i] = before && before->group == column->group && before->owner == column->owner ? top[i - 1] : 0;
             else
                 top[i] = column->parent >= 0 && !layout->columns[column->parent].shared ? top[column->parent] : 0;
             before = column;
-            place_frame(column, width, &top[i], &total);
+            place_frame(layout, column, &top[i], &total);
             if (top[i] > height[column->owner]) height[column->owner] = top[i];
         }
         cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
         if (!parent || cal_layout_keeps(layout, parent) || placed[column->parent]) continue;
         placed[column->parent] = true;
         parent->end_slot = total;
-        total += frame_size(width, true, parent->child_count);
+        total += frame_size(layout, true, parent->child_count);
     }
     for (int p = 0; status == CAL_OK && p < layout->processors; p++) {
         const size_t own = height[p];
@@ -92,12 +122,8 @@ static cal_status place_frames(cal_layout* layout, int root_count) {
             column->row_slot += height[column->owner];
             if (column->mixed && !column->hangs) column->up_slot += height[column->owner];
         }
-        if (column->mixed) continue;
-        const cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
-        const bool shared = parent ? parent->shared : layout->ground_shared;
-        column->up_slot = (parent ? parent->end_slot : 0) +
-                          (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (shared ? column->child_index : 0))) * width;
     }
+    if (status == CAL_OK) place_slots(layout, &total);
     layout->scratch_size = total;
     cal_free(height);
     cal_free(top);
@@ -113,114 +139,27 @@ static bool node_is_passive(const cal_node* node) {
 static void fill_positions(cal_layout* layout, cal_column* column, int block, int lane) {
     const cal_model* model = layout->model;
     const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
-    const bool kept = cal_layout_keeps(layout, column);
-    if (node < 0) return;
+    // Of the copies of a trunk column in this memory the first one counts.
+    const bool counts = !column->repeated || layout->keep != CAL_KEEP_ALL;
+    if (node < 0 || !cal_layout_keeps(layout, column)) return;
     const int copy = node / model->node_count;
     const cal_node* n = &model->nodes[node % model->node_count];
     const int q_count = cal_kind_q(n->kind), v_count = cal_kind_v(n->kind);
     const size_t q_first = (size_t)copy * (size_t)model->q_count + (size_t)n->first_q;
     const size_t v_first = (size_t)copy * (size_t)model->v_count + (size_t)n->first_v;
-    for (int i = 0; i < q_count; i++)
-        layout->q_position[q_first + (size_t)i] = kept ? layout->block_y[block] + i * width + lane : -1;
-    for (int i = 0; i < v_count; i++) {
-        layout->v_position[v_first + (size_t)i] = kept ? layout->block_y[block] + (q_count + i) * width + lane : -1;
-        layout->tau_position[v_first + (size_t)i] = kept ? layout->block_v[block] + i * width + lane : -1;
+    for (int i = 0; counts && i < q_count; i++)
+        layout->q_position[q_first + (size_t)i] = layout->block_y[block] + i * width + lane;
+    for (int i = 0; counts && i < v_count; i++) {
+        layout->v_position[v_first + (size_t)i] = layout->block_y[block] + (q_count + i) * width + lane;
+        layout->tau_position[v_first + (size_t)i] = layout->block_v[block] + i * width + lane;
     }
-    if (!kept || !node_is_passive(n)) return;
+    if (!node_is_passive(n)) return;
     column->has_passive = true;
     for (int i = 0; i < v_count; i++) {
         double* passive = layout->passive + layout->block_v[block] + i * width + lane;
         passive[0] = n->damping;
         if (v_count == 1) passive[layout->v_size] = n->stiffness, passive[2 * layout->v_size] = n->spring_reference;
     }
-}
-
-static void count_extras(const cal_model* model, const int32_t* actuator_count, const cal_node* node, int* count) {
-    const cal_joint_def* joint = model->joints[node->joint].def;
-    *count += joint->limited;
-    *count += joint->friction_loss != 0.0;
-    *count += node->kind == CAL_BALL && node->stiffness != 0.0;
-    *count += actuator_count ? actuator_count[node->joint + 1] - actuator_count[node->joint] : 0;
-}
-
-static void add_extra(cal_layout* layout, cal_column* column, int kind, int block, int lane, int index) {
-    const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
-    const int y = layout->block_y[block] + lane;
-    layout->extras[layout->extra_count++] = (cal_nonlinear_force){.kind = kind,
-                                                                  .y = y,
-                                                                  .v = layout->block_v[block] + lane,
-                                                                  .v_in_y = y + cal_kind_q(column->kind) * width,
-                                                                  .index = index,
-                                                                  .copy = node / layout->model->node_count};
-    column->extra_count++;
-}
-
-// A motor's own degree, which of a ball is one of three; its y stays that of the whole quaternion.
-static void add_motor(cal_layout* layout, cal_column* column, int block, int lane, int actuator) {
-    add_extra(layout, column, CAL_NONLINEAR_ACTUATOR, block, lane, actuator);
-    cal_nonlinear_force* extra = &layout->extras[layout->extra_count - 1];
-    extra->v += layout->model->actuators[actuator].axis * layout->width;
-    extra->v_in_y += layout->model->actuators[actuator].axis * layout->width;
-}
-
-// Actuators sorted by joint: those of joint j are order[first[j]] … order[first[j + 1] - 1].
-static cal_status sort_actuators(const cal_model* model, int32_t** first, int32_t** order) {
-    *first = cal_allocate((size_t)model->joint_count + 2, sizeof **first);
-    *order = cal_allocate((size_t)model->actuator_count, sizeof **order);
-    if (!*first || !*order) return CAL_NO_MEMORY;
-    // Those that act on tendons are among the coupled forces.
-    for (int i = 0; i < model->actuator_count; i++)
-        if (model->actuators[i].joint >= 0) (*first)[model->actuators[i].joint + 2]++;
-    for (int j = 0; j <= model->joint_count; j++) (*first)[j + 1] += (*first)[j];
-    for (int i = 0; i < model->actuator_count; i++)
-        if (model->actuators[i].joint >= 0) (*order)[(*first)[model->actuators[i].joint + 1]++] = i;
-    return CAL_OK;
-}
-
-// The rare forces of one node.
-static void add_extras(cal_layout* layout, cal_column* column, int block, int lane, const int32_t* first,
-                       const int32_t* order) {
-    const cal_model* model = layout->model;
-    const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
-    if (node < 0) return;
-    const cal_node* n = &model->nodes[node % model->node_count];
-    if (model->joints[n->joint].def->limited) add_extra(layout, column, CAL_NONLINEAR_LIMIT, block, lane, n->joint);
-    if (model->joints[n->joint].def->friction_loss != 0.0)
-        add_extra(layout, column, CAL_NONLINEAR_FRICTION, block, lane, n->joint);
-    if (n->kind == CAL_BALL && n->stiffness != 0.0)
-        add_extra(layout, column, CAL_NONLINEAR_BALL_SPRING, block, lane, n->joint);
-    for (int i = first[n->joint]; i < first[n->joint + 1]; i++) add_motor(layout, column, block, lane, order[i]);
-}
-
-static cal_status fill_extras(cal_layout* layout, bool by_lane) {
-    const cal_model* model = layout->model;
-    const size_t lanes = (size_t)layout->column_count * (size_t)layout->width;
-    int32_t *first = NULL, *order = NULL;
-    cal_status status = sort_actuators(model, &first, &order);
-    int total = 0;
-    for (int i = 0; status == CAL_OK && i < model->node_count; i++)
-        count_extras(model, first, &model->nodes[i], &total);
-    if (status == CAL_OK) {
-        layout->extras = cal_allocate((size_t)total * (size_t)layout->copies, sizeof(cal_nonlinear_force));
-        if (by_lane) layout->lane_extras = cal_allocate(lanes + 1, sizeof *layout->lane_extras);
-        if (!layout->extras || (by_lane && !layout->lane_extras)) status = CAL_NO_MEMORY;
-    }
-    for (int c = 0; status == CAL_OK && c < layout->column_count; c++) {
-        cal_column* column = &layout->columns[c];
-        column->first_extra = layout->extra_count;
-        const int blocks = total > 0 && cal_layout_keeps(layout, column) ? column->block_count : 0;
-        for (int block = 0; !by_lane && block < blocks; block++)
-            for (int lane = 0; lane < layout->width; lane++)
-                add_extras(layout, column, column->first_block + block, lane, first, order);
-        for (int lane = 0; by_lane && lane < layout->width; lane++) {
-            for (int block = 0; block < blocks; block++)
-                add_extras(layout, column, column->first_block + block, lane, first, order);
-            layout->lane_extras[(size_t)c * (size_t)layout->width + (size_t)lane + 1] = layout->extra_count;
-        }
-    }
-    cal_free(first);
-    cal_free(order);
-    return status;
 }
 
 // Everything whose size is known once the columns are.
@@ -234,6 +173,10 @@ static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error*
     layout->tau_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->tau_position);
     if (!layout->block_y || !layout->block_v || !layout->q_position || !layout->v_position || !layout->tau_position)
         return CAL_NO_MEMORY;
+    // What is not in this memory has no place.
+    memset(layout->q_position, 0xff, copies * (size_t)model->q_count * sizeof *layout->q_position);
+    memset(layout->v_position, 0xff, copies * (size_t)model->v_count * sizeof *layout->v_position);
+    memset(layout->tau_position, 0xff, copies * (size_t)model->v_count * sizeof *layout->tau_position);
     for (int c = 0; c < layout->column_count; c++) {
         const cal_column* column = &layout->columns[c];
         const size_t v = (size_t)cal_kind_v(column->kind) * width, y = (size_t)cal_kind_q(column->kind) * width + v;
@@ -256,7 +199,7 @@ static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error*
             for (int lane = 0; lane < layout->width; lane++) fill_positions(layout, column, block, lane);
     }
     if (def->constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
-    return fill_extras(layout, def->by_lane);
+    return cal_layout_fill_extras(layout, def->by_lane);
 }
 
 // Of each node, whether something below it belongs to another processor.
@@ -274,8 +217,11 @@ static cal_status find_cuts(cal_workshop* shop) {
 
 // Finds the columns.
 static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* shop) {
-    *shop = (cal_workshop){.owners = def->owners, .mixes = mixes, .layout = cal_allocate(1, sizeof(cal_layout))};
-    shop->newest = cal_allocate((size_t)def->processors, sizeof *shop->newest);
+    *shop = (cal_workshop){.owners = def->owners,
+                           .lasts = mixes ? NULL : def->lasts,
+                           .mixes = mixes,
+                           .layout = cal_allocate(1, sizeof(cal_layout))};
+    shop->newest = cal_allocate(2 * (size_t)def->processors, sizeof *shop->newest);
     cal_layout* layout = shop->layout;
     shop->out_of_memory = !layout || !shop->newest;
     if (shop->out_of_memory) return;
@@ -287,7 +233,7 @@ static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* sho
     layout->mixes = mixes;
     layout->by_lane = def->by_lane;
     layout->uniform = def->by_lane && def->copies == def->width;
-    for (int p = 0; p < def->processors; p++) shop->newest[p] = -1;
+    for (int p = 0; p < 2 * def->processors; p++) shop->newest[p] = -1;
     if (mixes && find_cuts(shop) != CAL_OK) shop->out_of_memory = true;
     if (!shop->out_of_memory) cal_pack_columns(shop);
     if (!shop->out_of_memory && mixes) cal_mix_columns(shop);
@@ -323,10 +269,11 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) try_mixed(def, &shop);
     cal_layout* layout = shop.layout;
     cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
-    if (status == CAL_OK) {
+    if (status == CAL_OK && def->lasts && !layout->mixes)
+        status = cal_layout_copy_trunk(layout);
+    else if (status == CAL_OK)
         find_shared(layout, def->lasting);
-        status = place_frames(layout, shop.root_count);
-    }
+    if (status == CAL_OK) status = place_frames(layout, shop.root_count);
     if (status == CAL_OK && layout->mixes) status = cal_place_mixed(&shop);
     if (status == CAL_OK) status = fill(layout, def, error);
     if (status == CAL_OK) *out = layout, shop.layout = NULL;
@@ -371,5 +318,6 @@ void cal_layout_destroy(cal_layout* layout) {
     cal_free(layout->q_position);
     cal_free(layout->v_position);
     cal_free(layout->tau_position);
+    cal_free(layout->twins);
     cal_free(layout);
 }

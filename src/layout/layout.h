@@ -45,10 +45,13 @@
 
 typedef struct cal_column {
     int32_t first_block, block_count;
-    int32_t node_count;               // long columns: nodes in the chain
-    int32_t kind;                     // cal_joint_kind of every node
-    int32_t owner;                    // the processor whose column it is
-    int32_t parent;                   // column, or -1: the ground
+    int32_t node_count; // long columns: nodes in the chain
+    int32_t kind;       // cal_joint_kind of every node
+    int32_t owner;      // the processor whose column it is
+    int32_t last;       // of the trunk: it is computed by all processors from its first copy's owner to this one
+    int32_t source; // -1, or of a stand-in, which has no blocks: the column of another processor whose slot is pulled
+    int32_t signal; // of a stand-in: the column that is posted when its source's slot is filled; else -1
+    int32_t parent; // column, or -1: the ground
     int32_t child_count;              // child columns
     int32_t child_index;              // which of its parent's child columns this is
     int32_t first_extra, extra_count; // limits, actuators, ball springs of the column's nodes
@@ -57,11 +60,13 @@ typedef struct cal_column {
     size_t scratch; // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
     size_t
         end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
-    size_t up_slot; // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
-    int8_t lanes;   // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8; devices: W = 32
+    size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
+    size_t sum_slot; // the same for a solver's sums: elsewhere where others may still read up_slot
+    int8_t lanes;    // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8; devices: W = 32
     int8_t parent_lanes; // of the column above; 1 for the ground
     bool is_long;
     bool shared;                       // some column below has another owner: children are pulled when all are there
+    bool repeated;                     // a further copy of a trunk column, whose first one counts
     bool has_passive;                  // some node has damping or a spring of one degree
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
@@ -99,6 +104,11 @@ enum { CAL_DOWN_ROW = 24, CAL_UP_ROW = 32 };
 extern const double cal_nothing[CAL_UP_ROW];
 #define CAL_NO_ROW SIZE_MAX
 
+// A block of a trunk column's first copy, and the same of another one.
+typedef struct cal_twin {
+    int32_t from, to;
+} cal_twin;
+
 typedef struct cal_layout {
     const cal_model* model;
     int width;          // W
@@ -106,6 +116,7 @@ typedef struct cal_layout {
     int processors;     // owners of columns are 0 … processors - 1; the ground is 0's
     int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
+    bool repeats;       // the trunk's columns are everybody's who has something below them (trunk.c)
     bool mixes;         // some columns may be mixed
     bool by_lane;       // devices: a thread has a lane
     bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
@@ -127,6 +138,8 @@ typedef struct cal_layout {
     int32_t* q_position;   // copies × q_count: where the user's q is in y
     int32_t* v_position;   // copies × v_count: where the user's v is in y
     int32_t* tau_position; // copies × v_count: where the user's tau is in v-shaped vectors
+    cal_twin* twins;       // blocks of trunk columns and their copies in this memory, in the order of `from`
+    int twin_count;
 } cal_layout;
 
 // What a block's constants are, in this order: rotation (9, rows), offset (3), mass, moment (3), second moment (6), armature.
@@ -151,13 +164,16 @@ enum {
 // where frames are lasting all columns have.
 // What crosses an edge is packed by the column's own lanes: component i of lane l is at i · lanes + l; the ground has one.
 // Every processor has a stack of its own; where memory is not shared it also has frames of the columns above its own.
-enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
+// Where the trunk is repeated every slot has room for sums beside what crosses in the walk before: nobody waits for its readers.
+enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27, CAL_MAX_SUMS = 8 };
 
 enum { CAL_KEEP_ALL = -1 };
 // cal_column.group: 0 of columns that are not mixed, then the top, then the groups below it.
 enum { CAL_GROUP_TOP = 1 };
 
-// What to lay out: owners gives each node's processor; NULL: all are processor 0's.
+// What to lay out: owners gives each node's processor; NULL: all are processor 0's. lasts: each node is computed by all processors from
+// owners to lasts, among which are those of its children; NULL: by its owner alone. Where mixed columns are faster they are taken
+// instead, which are their owners' alone.
 typedef struct cal_layout_def {
     const cal_model* model;
     int width, copies, processors, keep;
@@ -165,13 +181,21 @@ typedef struct cal_layout_def {
     bool by_lane;   // devices: a thread has a lane, so the extras of a lane follow each other
     bool mixes;     // columns may be mixed, where that fills more lanes
     bool lasting;   // every column has a frame for good, so that columns of one depth can be worked on at the same time
-    const int32_t* owners;
+    const int32_t *owners, *lasts;
 } cal_layout_def;
 
 cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_error* error);
 void cal_layout_destroy(cal_layout* layout);
 // Fills layout->constants and the columns' places in it (constants.c); part of making a layout.
 cal_status cal_layout_fill_constants(cal_layout* layout);
+// Fills layout->extras (extras.c); part of making a layout.
+cal_status cal_layout_fill_extras(cal_layout* layout, bool by_lane);
+// Copies the trunk's columns to all processors that compute them, with stand-ins for columns that others have below them (trunk.c); part
+// of making a layout, before anything has a place.
+cal_status cal_layout_copy_trunk(cal_layout* layout);
+// After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
+void cal_layout_repeat_y(const cal_layout* layout, double* y);
+void cal_layout_repeat_v(const cal_layout* layout, double* v);
 // How many columns are above each one, of all its lanes at most.
 CAL_FOR_PARTS void cal_layout_find_depths(const cal_layout* layout, int32_t* depth);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
@@ -179,6 +203,11 @@ CAL_FOR_PARTS void cal_layout_link_children(const cal_layout* layout, int32_t* f
 
 CAL_DEVICE static inline bool cal_layout_keeps(const cal_layout* layout, const cal_column* column) {
     return layout->keep == CAL_KEEP_ALL || layout->keep == column->owner;
+}
+
+// Where the trunk is repeated: whether the column is the root of a processor's private subtree, whose slot others pull.
+static inline bool cal_column_is_shown(const cal_layout* layout, const cal_column* column) {
+    return !column->shared && column->source < 0 && (column->parent < 0 || layout->columns[column->parent].shared);
 }
 
 CAL_DEVICE static inline int cal_kind_q(int kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }

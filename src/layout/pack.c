@@ -51,6 +51,14 @@ static int owner_of(const cal_workshop* shop, int node) {
     return shop->owners ? shop->owners[node % shop->layout->model->node_count] : 0;
 }
 
+static int last_of(const cal_workshop* shop, int node) {
+    return shop->lasts ? shop->lasts[node % shop->layout->model->node_count] : owner_of(shop, node);
+}
+
+static int32_t* newest_of(const cal_workshop* shop, int owner, int last) {
+    return &shop->newest[owner == last ? owner : shop->layout->processors + owner];
+}
+
 int32_t* cal_workshop_add_block(cal_workshop* shop) {
     cal_layout* layout = shop->layout;
     const int width = layout->width;
@@ -68,7 +76,7 @@ cal_column* cal_workshop_add_column(cal_workshop* shop) {
         cal_workshop_grow(shop, layout->columns, &shop->column_capacity, layout->column_count + 1, sizeof(cal_column));
     if (shop->out_of_memory) return NULL;
     cal_column* column = &layout->columns[layout->column_count++];
-    *column = (cal_column){.first_block = layout->block_count};
+    *column = (cal_column){.first_block = layout->block_count, .source = -1, .signal = -1};
     return column;
 }
 
@@ -111,7 +119,7 @@ static void add_seeds(cal_workshop* shop, cal_seed* block) {
     for (int rank = 0; rank < width; rank++)
         for (int lane = 0; lane < width; lane++) {
             if (block->nodes[lane] < 0 || block->rank[lane] != rank) continue;
-            cal_seed alone = {.parent = block->parent, .kind = block->kind, .owner = block->owner};
+            cal_seed alone = {.parent = block->parent, .kind = block->kind, .owner = block->owner, .last = block->last};
             for (int i = 0; i < width; i++) alone.nodes[i] = alone.parent_lane[i] = -1;
             alone.nodes[0] = block->nodes[lane];
             alone.parent_lane[0] = block->parent_lane[lane];
@@ -129,18 +137,19 @@ static int compare_candidates(const void* left, const void* right) {
 // The seed among the open ones that a candidate may join. A parent adds its children seed by seed, so a child must not
 // join a seed that comes before its elder sibling's.
 static cal_seed* find_seed(cal_workshop* shop, int parent, const cal_candidate* next, const int* eldest) {
-    const int owner = owner_of(shop, next->node), newest = shop->newest[owner];
-    if (shop->open && newest >= 0 && newest >= eldest[next->lane]) {
-        cal_seed* found = &shop->open[newest];
-        if (found->kind == next->kind && found->taken < shop->layout->width) return found;
+    const int owner = owner_of(shop, next->node), last = last_of(shop, next->node);
+    int32_t* newest = newest_of(shop, owner, last);
+    if (shop->open && *newest >= 0 && *newest >= eldest[next->lane]) {
+        cal_seed* found = &shop->open[*newest];
+        if (found->kind == next->kind && found->last == last && found->taken < shop->layout->width) return found;
     }
     shop->open = cal_workshop_grow(shop, shop->open, &shop->open_capacity, shop->open_count + 1, sizeof(cal_seed));
     if (shop->out_of_memory) return NULL;
     cal_seed* fresh = &shop->open[shop->open_count];
-    *fresh = (cal_seed){.parent = parent, .kind = next->kind, .owner = owner};
+    *fresh = (cal_seed){.parent = parent, .kind = next->kind, .owner = owner, .last = last};
     memset(fresh->nodes, 0xff, sizeof fresh->nodes);
     memset(fresh->parent_lane, 0xff, sizeof fresh->parent_lane);
-    shop->newest[owner] = shop->open_count++;
+    *newest = shop->open_count++;
     return fresh;
 }
 
@@ -167,7 +176,7 @@ static void pack_candidates(cal_workshop* shop, int parent) {
         eldest[next->lane] = (int)(block - shop->open);
     }
     for (int i = 0; i < shop->open_count; i++) {
-        shop->newest[shop->open[i].owner] = -1;
+        *newest_of(shop, shop->open[i].owner, shop->open[i].last) = -1;
         add_seeds(shop, &shop->open[i]);
     }
     // The stack is last in, first out: turn the new seeds round so that they are taken in order.
@@ -192,7 +201,10 @@ static void gather_children(cal_workshop* shop, int node, int lane) {
 static int only_child(const cal_workshop* shop, const cal_column* column, int node) {
     const int child = first_child(shop->layout, node);
     if (child < 0 || next_child(shop->layout, node, child) >= 0) return -1;
-    return kind_of(shop->layout, child) == column->kind && owner_of(shop, child) == column->owner ? child : -1;
+    return kind_of(shop->layout, child) == column->kind && owner_of(shop, child) == column->owner &&
+                   last_of(shop, child) == column->last
+               ? child
+               : -1;
 }
 
 static void lay_long(cal_workshop* shop, cal_column* column, int node) {
@@ -272,6 +284,7 @@ static void lay_column(cal_workshop* shop, const cal_seed* start) {
     if (shop->out_of_memory) return;
     column->kind = start->kind;
     column->owner = start->owner;
+    column->last = start->last;
     column->parent = start->parent;
     column->aligned = true;
     memcpy(column->parent_lane, start->parent_lane, sizeof column->parent_lane);

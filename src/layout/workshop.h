@@ -4,7 +4,7 @@
 
 // The first block of a column that is still to be laid out.
 typedef struct cal_seed {
-    int32_t parent, kind, owner;
+    int32_t parent, kind, owner, last;
     int taken; // lanes
     int32_t nodes[CAL_MAX_LANES];
     int8_t parent_lane[CAL_MAX_LANES];
@@ -24,8 +24,8 @@ typedef struct cal_hanging {
 
 typedef struct cal_workshop {
     cal_layout* layout;
-    const int32_t* owners;
-    int32_t* newest; // of each processor: its last seed among those of the parent at hand, or -1
+    const int32_t *owners, *lasts;
+    int32_t* newest; // of each processor: its last seed among those of the parent at hand, or -1; then of the trunk's
     cal_seed* open;  // seeds of the parent at hand
     int open_count, open_capacity;
     int column_capacity, block_capacity;

@@ -5,12 +5,14 @@
 //   compute   the model on processor 0 alone, divided by its joints
 //   message   a comb of one tooth, root on processor 0 and tooth on processor 1, against the same comb on one processor:
 //             plan/price.c says that this is exactly one message's time longer
-//   send      a comb of several teeth, spine on processor 0 and teeth on processor 1: the time for which a message keeps its
+//   send      a comb of several teeth, spine on processor 0 and teeth on all others: the time for which a message keeps its
 //             sender is what makes the price (plan/price.c) of it the time that was measured
+//   read      a comb whose spine all processors compute, and the teeth in turn: what is read of the others' teeth keeps each for as
+//             long as makes the price (plan/price_trunk.c) of it the time that was measured
 //
 //        spine    o───o───o─ …        processor 0
 //                 │   │   │
-//        teeth    o   o   o           processor 1
+//        teeth    o   o   o           processor 1; where there are more, every joint of the spine has a tooth on each
 //
 // Many short samples, and of them the quiet quarter: what else runs on the cores only ever makes one longer. How much is
 // simulated depends on numbers of evaluations, never on clocks, so that all ranks of a machine do the same.
@@ -23,7 +25,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { WARM_UPS = 2, LEAST_SAMPLES = 9, MOST_SAMPLES = 61, TEETH = 8, BISECTIONS = 30 };
+enum { WARM_UPS = 2, LEAST_SAMPLES = 9, MOST_SAMPLES = 61, SPINE = 8, MOST_TEETH = 15, BISECTIONS = 30 };
+enum { MOST_JOINTS = SPINE * (1 + MOST_TEETH) };
 enum { LEAST_EVALUATIONS = 2, MOST_EVALUATIONS = 20 };          // of a sample
 static const double JOINTS_A_SAMPLE = 5e3, JOINTS_IN_ALL = 1e6; // joints × evaluations
 static const double LARGEST_STEP = 0.02, NEVER = 1e9;           // s: a model at rest must be evaluated too
@@ -81,8 +84,8 @@ static cal_status time_evaluation(cal_machine* machine, const cal_model* model, 
     return machine->ops->share ? machine->ops->share(machine, seconds, 1) : CAL_OK;
 }
 
-// Joint 2 i is the spine's, joint 2 i + 1 its tooth.
-static cal_status build_comb(int teeth, cal_model** out, cal_error* error) {
+// A spine's joint is followed by its teeth.
+static cal_status build_comb(int spine, int teeth, cal_model** out, cal_error* error) {
     cal_builder* builder = NULL;
     cal_status status = cal_builder_create(&builder);
     if (status != CAL_OK) return cal_fail(error, status, "no memory for a model to measure with");
@@ -92,8 +95,9 @@ static cal_status build_comb(int teeth, cal_model** out, cal_error* error) {
     body.center[1] = -0.1;
     for (int i = 0; i < 3; i++) body.inertia[i] = 0.01;
     joint.initial_q[0] = 0.2;
-    for (int i = 0; i < 2 * teeth; i++) {
-        body.parent = i % 2 == 1 ? i - 1 : i > 0 ? i - 2 : CAL_GROUND;
+    const int period = 1 + teeth;
+    for (int i = 0; i < spine * period; i++) {
+        body.parent = i % period > 0 ? i - i % period : i > 0 ? i - period : CAL_GROUND;
         body.position[1] = i > 0 ? -0.2 : 0.0;
         cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
     }
@@ -106,35 +110,68 @@ static cal_status build_comb(int teeth, cal_model** out, cal_error* error) {
 // A comb's time alone and on two processors, and the costs of its joints.
 static cal_status time_comb(cal_machine* machine, const cal_model* comb, const int32_t* processor_of_joint,
                             double* compute, double* seconds, cal_error* error) {
-    const int32_t alone[2 * TEETH] = {0};
+    const int32_t alone[MOST_JOINTS] = {0};
     cal_status status = time_evaluation(machine, comb, alone, compute, error);
     *compute /= comb->joint_count;
     return status == CAL_OK ? time_evaluation(machine, comb, processor_of_joint, seconds, error) : status;
 }
 
+// Which of the costs, from 0 to `most`, makes a placement's price the time that was measured.
+static cal_status find_cost(const cal_model* comb, const int32_t* processor_of_joint, int processors, double seconds,
+                            double most, cal_costs* costs, double* cost, cal_error* error) {
+    double low = 0.0, high = most, price = 0.0;
+    cal_status status = CAL_OK;
+    for (int i = 0; i < BISECTIONS && status == CAL_OK; i++) {
+        *cost = 0.5 * (low + high);
+        status = cal_price(comb, processor_of_joint, costs, processors, &price, NULL, error);
+        if (price < seconds)
+            low = *cost;
+        else
+            high = *cost;
+    }
+    *cost = low;
+    return status;
+}
+
+// A reader is kept for longer than nothing: what the clock cannot tell is the least that it can.
+static const double LEAST_READ = 1e-9;
+
+static cal_status measure_reading(cal_machine* machine, const cal_model* comb, int teeth, cal_costs* out,
+                                  cal_error* error) {
+    int32_t processor_of_joint[MOST_JOINTS];
+    const int period = 1 + teeth;
+    for (int i = 0, tooth = 0; i < SPINE * period; i++)
+        processor_of_joint[i] = i % period == 0 ? CAL_EVERY_PROCESSOR : tooth++ % (teeth + 1);
+    cal_costs trial = *out;
+    double seconds = 0.0;
+    cal_status status = time_comb(machine, comb, processor_of_joint, &trial.compute, &seconds, error);
+    trial.to_all = out->to_all = machine->keep != CAL_KEEP_ALL;
+    // One that reads nothing but a tooth of the other is kept for no longer than the time that the comb took.
+    if (status == CAL_OK)
+        status = find_cost(comb, processor_of_joint, teeth + 1, seconds, seconds, &trial, &trial.read, error);
+    out->read = trial.read > LEAST_READ ? trial.read : LEAST_READ;
+    return status;
+}
+
 static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_error* error) {
-    int32_t processor_of_joint[2 * TEETH];
-    for (int i = 0; i < 2 * TEETH; i++) processor_of_joint[i] = i % 2;
+    int32_t processor_of_joint[MOST_JOINTS];
+    const int teeth = machine->processors - 1 < MOST_TEETH ? machine->processors - 1 : MOST_TEETH;
+    for (int i = 0; i < SPINE * (1 + teeth); i++) processor_of_joint[i] = i % (1 + teeth);
     cal_model *pair = NULL, *comb = NULL;
-    double compute = 0.0, seconds = 0.0, price = 0.0;
-    cal_status status = build_comb(1, &pair, error);
-    if (status == CAL_OK) status = build_comb(TEETH, &comb, error);
+    double compute = 0.0, seconds = 0.0;
+    cal_status status = build_comb(1, 1, &pair, error);
+    if (status == CAL_OK) status = build_comb(SPINE, teeth, &comb, error);
     if (status == CAL_OK) status = time_comb(machine, pair, processor_of_joint, &compute, &seconds, error);
     if (status == CAL_OK) {
         const double message = seconds - 2.0 * compute;
         out->message = message > 0.0 ? message : 0.0;
         status = time_comb(machine, comb, processor_of_joint, &compute, &seconds, error);
     }
-    double low = 0.0, high = out->message;
-    for (int i = 0; i < BISECTIONS && status == CAL_OK; i++) {
-        const cal_costs trial = {.compute = compute, .message = out->message, .send = 0.5 * (low + high)};
-        status = cal_price(comb, processor_of_joint, &trial, 2, &price, NULL, error);
-        if (price < seconds)
-            low = trial.send;
-        else
-            high = trial.send;
-    }
-    out->send = low;
+    cal_costs trial = {.compute = compute, .message = out->message};
+    if (status == CAL_OK)
+        status = find_cost(comb, processor_of_joint, teeth + 1, seconds, out->message, &trial, &trial.send, error);
+    out->send = trial.send;
+    if (status == CAL_OK) status = measure_reading(machine, comb, teeth, out, error);
     cal_model_destroy(pair);
     cal_model_destroy(comb);
     return status;

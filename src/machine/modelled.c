@@ -28,7 +28,9 @@ static cal_status attach(cal_machine* base, cal_plan* plan, cal_error* error) {
             const cal_column* column = &layout->columns[c];
             const int first = column->first_block * layout->width, count = column->block_count * layout->width;
             for (int i = first; i < first + count; i++)
-                if (layout->block_nodes[i] >= 0) owner[layout->block_nodes[i] % model->node_count] = column->owner;
+                if (layout->block_nodes[i] >= 0)
+                    owner[layout->block_nodes[i] % model->node_count] =
+                        layout->repeats && column->shared ? CAL_EVERY_PROCESSOR : column->owner;
         }
         own->seconds = plan->arrangement ? plan->arrangement->ops->price(plan->arrangement, &base->costs) : -1.0;
         if (own->seconds < 0.0)

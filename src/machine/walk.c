@@ -26,10 +26,14 @@ static void walk(const cal_plan* plan, const cal_context* context, const cal_sta
             if (down) exchange->post(exchange, step.index, true);
             break;
         case CAL_STEP_PULL:
-            if (pull_kernel) pull_kernel(context, step.index);
+        case CAL_STEP_PULL_COPY:
+            if (pull_kernel && (step.kind == CAL_STEP_PULL || !sums)) pull_kernel(context, step.index);
             break;
         case CAL_STEP_UP:
             if (up) up_kernel(context, step.index);
+            break;
+        case CAL_STEP_WAIT_COPY:
+            if (up && !sums) exchange->wait(exchange, step.index, false);
             break;
         case CAL_STEP_WAIT_UP:
         case CAL_STEP_WAIT_SUMS:

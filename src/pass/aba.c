@@ -35,6 +35,7 @@ const cal_program cal_program_aba = {
     .mixes = true,
     .solves = true,
     .implicit = true,
+    .repeats = true,
     .record = cal_aba_record,
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,
     .passes = passes,

@@ -51,6 +51,7 @@ const cal_program cal_program_armstrong = {
     .mixes = true,
     .solves = true,
     .keeps = true,
+    .repeats = true,
     .accepts = cal_armstrong_accepts,
     .record = cal_armstrong_record,
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,

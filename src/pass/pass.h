@@ -94,6 +94,7 @@ typedef struct cal_program {
     bool implicit; // adds context->implicit to armatures
     bool mixes;    // walked: columns may be mixed (layout.h)
     bool keeps;    // heeds context->reuse
+    bool repeats;  // walked: its trunk can be computed by every processor (layout/trunk.c)
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks

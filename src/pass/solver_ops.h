@@ -90,7 +90,7 @@ typedef struct cal_batch_clock {
 // Sums are a solver's own and, where the account of energy is kept, the powers of joint forces (joint_power.h): of the user's tau and
 // of motors; and what dampers, dry friction and stops take (joint_law.h).
 enum { CAL_POWER_WORK, CAL_POWER_LOSS, CAL_POWERS };
-enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
+enum { CAL_MAX_DOWN = 48 };                                  // CAL_MAX_SUMS: layout.h, where they have their places
 enum { CAL_MAX_ORDER = 12, CAL_MAX_DEGREE = CAL_MAX_ORDER }; // of a step, and of its polynomial
 // The first numbers that an implicit solver sends down.
 enum { CAL_DOWN_IMPLICIT_STEP, CAL_DOWN_FREEZE, CAL_DOWN_IMPLICIT_COUNT };

@@ -2,7 +2,7 @@
 // the tree, so that the sum has the same bits however the tree is cut into lanes, threads or ranks. The first max_count
 // of the sums are maxima. Where the account of energy is kept, the powers of the joints' forces (joint_power.h) follow the solver's own.
 //
-// A column's sums live where its inertias lived in the walk before: the stack of layout.h.
+// A column's sums live where its inertias lived in the walk before, the stack of layout.h; beside them where the trunk is repeated.
 #include "pass/sums.h"
 #include "pass/joint_power.h"
 #include "pass/solver_ops.h"
@@ -71,7 +71,7 @@ void cal_sums_add(const cal_context* context, int index) {
     if (column->mixed) next = rows ? 1 : width;
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < column->lanes; lane++)
-            context->scratch[column->up_slot + (size_t)(k * next + lane * beside)] = sums[k * width + lane];
+            context->scratch[column->sum_slot + (size_t)(k * next + lane * beside)] = sums[k * width + lane];
     // NOLINTEND(clang-analyzer-core.*)
 }
 
@@ -80,7 +80,7 @@ void cal_sums_pull(const cal_context* context, int index) {
     const cal_column* column = &layout->columns[index];
     const int count = cal_sums_count(context->solver_ops, context->solver), lanes = column->lanes,
               parent_lanes = column->parent_lanes;
-    const double* from = context->scratch + column->up_slot;
+    const double* from = context->scratch + column->sum_slot;
     double* to = end_sums(context, column->parent);
     if (column->child_index == 0) memset(to, 0, sizeof(double) * (size_t)(count * parent_lanes));
     for (int i = 0; i < column->pull_count; i++) {

@@ -28,7 +28,9 @@ typedef enum cal_step_kind {
     CAL_STEP_UP,
     CAL_STEP_POST_UP,
     CAL_STEP_WAIT_SUMS, // the same on the ground, which takes a solver's sums alone
-    CAL_STEP_POST_SUMS
+    CAL_STEP_POST_SUMS,
+    CAL_STEP_WAIT_COPY, // of a copy of a trunk column: as the first two, but not for sums, which the first copy's processor adds up
+    CAL_STEP_PULL_COPY
 } cal_step_kind;
 typedef struct cal_step {
     int32_t kind, index;

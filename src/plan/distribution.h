@@ -9,6 +9,9 @@
 //   distribution_balanced.c  ours, for machines with real cores: equal loads, full lanes, no more cores than pay
 //   distribution.c           Armstrong's paths, a processor for each leaf; what all of them check
 //   price.c                  the time of any owners whatever, by letting the walks run in virtual time
+//   price_trunk.c            the same where the trunk is everybody's
+//
+// CAL_EVERY_PROCESSOR in the place of an owner: the node is part of the trunk, which all that have something below it compute.
 #pragma once
 #include "model/model.h"
 
@@ -35,6 +38,17 @@ cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const 
 // `communicate` (t_C) for every message, which the parent sends to one child after the other. Any owners ≥ 0.
 cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, double execute, double communicate,
                               double* seconds, cal_error* error);
+
+// From owners, some of which are CAL_EVERY_PROCESSOR, to runs of processors that compute a node: owner … last, those that have something
+// below it (of `to_all` all processors, where they are several). false: no owner is, and nothing was changed.
+bool cal_find_runs(const cal_model* model, int processors, bool to_all, int32_t* owner, int32_t* last);
+// Gives the trunk's nodes an owner each, for those who hand over: the first one below.
+void cal_name_owners(const cal_model* model, int32_t* owner);
+// Of cal_costs.read, the share of the first walk, in which 27 numbers of a joint are read; in the second one they are Gear's 5 sums.
+#define CAL_READ_FIRST (27.0 / 32.0)
+// cal_price_owners where some owner is CAL_EVERY_PROCESSOR.
+cal_status cal_price_trunk(const cal_model* model, const int32_t* owner, const cal_costs* costs, int processors,
+                           double* seconds, double* busy, cal_error* error);
 
 // A node's work in tenths of a revolute joint's: whole numbers, so that sums over a tree are exact.
 static inline int cal_node_work(const cal_node* node) {

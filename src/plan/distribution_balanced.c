@@ -12,12 +12,13 @@
 //
 // 2. Deal out. Every processor gets a run of tasks that is contiguous in walking order, so that chains that hang side by
 //    side stay in the lanes of one processor, and the trunks whose whole span it has. Shared trunks are processor 0's, or
-//    each the one's that has its first task: the former is one hand-over deep, the latter spreads a large trunk. For a
-//    given time, runs are filled from the last task backwards; processor 0, which has the first tasks, takes what is left.
+//    each the one's that has its first task: the former is one hand-over deep, the latter spreads a large trunk; or, where
+//    processors can show each other something (cal_costs.read), every processor's that has something below them. For a given time, runs are filled from the last task backwards; processor 0, which has the first tasks, takes what is left.
 //    Bisection finds the shortest time that leaves it no more than that.
 //
-// 3. Choose. This is done for several numbers of processors, both kinds of trunks, and once more with everything cut off
-//    however light, since siblings share a message; the walks in virtual time (price.c) say what each takes. The fewest
+// 3. Choose. This is done for several numbers of processors, all kinds of trunks, and once more with everything cut off
+//    however light, since siblings share a message; with a trunk that is everybody's also with larger tasks, since each is read by
+//    others; the walks in virtual time (price.c) say what each takes. The fewest
 //    processors within 2 % of the fastest win.
 #include "base/memory.h"
 #include "plan/branches.h"
@@ -26,7 +27,10 @@
 #include <string.h>
 
 // A task is at most one part in so many of a processor's share; runs can be no finer.
-enum { GRAIN = 32, BISECTIONS = 24 };
+enum { GRAIN = 32, COARSER = 4, BISECTIONS = 24 };
+
+// Whose the shared trunks are.
+typedef enum trunk_kind { CENTRAL, SPREAD, REPEATED } trunk_kind;
 
 typedef struct trunk {
     int32_t branch;
@@ -100,8 +104,9 @@ static bool split(dealer* d, double most, double least) {
 
 // Fills runs from the last task backwards, the last processor first, so that each is done at a time `load` after having
 // waited for `delay`; false when processor 0, which waits for nobody but sends to everybody, is left with more than `load`.
-static bool fill(dealer* d, int processors, bool spread, double load, double delay) {
-    const double send = 0.5 * d->costs->send / d->costs->compute; // two of the four passes
+static bool fill(dealer* d, int processors, trunk_kind kind, double load, double delay) {
+    const bool spread = kind == SPREAD;
+    const double send = kind == REPEATED ? 0.0 : 0.5 * d->costs->send / d->costs->compute; // two of the four passes
     double rest = d->weights[0];
     int i = d->task_count - 1, t = d->trunk_count - 1;
     for (int p = processors - 1; p > 0 && i >= 0; p--) {
@@ -132,27 +137,27 @@ static double weigh_shared(const dealer* d) {
 
 // Others wait for a message, and for what processor 0 has to compute before it can send the last of them: the shared
 // trunks, of which the last attempt tells how much they are.
-static void deal(dealer* d, int processors, bool spread) {
-    const double message = d->costs->message / d->costs->compute;
+static void deal(dealer* d, int processors, trunk_kind kind) {
+    const double message = kind == REPEATED ? 0.0 : d->costs->message / d->costs->compute;
     double low = d->weights[0] / processors, high = d->weights[0], delay = message;
     for (int i = 0; i < BISECTIONS && high - low > 0.1; i++) {
         const double middle = 0.5 * (low + high);
-        if (fill(d, processors, spread, middle, delay))
+        if (fill(d, processors, kind, middle, delay))
             high = middle;
         else
             low = middle;
-        if (!spread) delay = message + weigh_shared(d);
+        if (kind != SPREAD) delay = message + weigh_shared(d);
     }
-    fill(d, processors, spread, high, delay);
+    fill(d, processors, kind, high, delay);
 }
 
-static void write_owners(const dealer* d, bool spread, int32_t* owner) {
+static void write_owners(const dealer* d, trunk_kind kind, int32_t* owner) {
     for (int b = 0, t = 0, i = 0; b < d->branches.count;) {
         const cal_branch* branch = &d->branches.at[b];
         int end = branch->end, processor, next = branch->next;
         if (t < d->trunk_count && d->trunks[t].branch == b) {
             const int first = d->tasks[d->trunks[t].first].processor, last = d->tasks[d->trunks[t].last].processor;
-            processor = spread || first == last ? first : 0;
+            processor = kind == SPREAD || first == last ? first : kind == REPEATED ? CAL_EVERY_PROCESSOR : 0;
             d->trunk_owners[b] = processor;
             end = branch->first + branch->length, next = b + 1, t++;
         } else if (i < d->task_count && d->tasks[i].branch == b) {
@@ -170,6 +175,7 @@ static int number_processors(dealer* d, int processors, int32_t* owner) {
     int used = 0;
     for (int p = 0; p < processors; p++) d->names[p] = -1;
     for (int node = 0; node < d->model->node_count; node++) {
+        if (owner[node] == CAL_EVERY_PROCESSOR) continue;
         int32_t* name = &d->names[owner[node]];
         if (*name < 0) *name = used++;
         owner[node] = *name;
@@ -189,9 +195,9 @@ static bool is_better(const choice* a, const choice* b) {
 }
 
 // Deals out what has been split.
-static cal_status try_deal(dealer* d, int processors, bool spread, choice* trial, choice* best, cal_error* error) {
-    deal(d, processors, spread);
-    write_owners(d, spread, trial->owner);
+static cal_status try_deal(dealer* d, int processors, trunk_kind kind, choice* trial, choice* best, cal_error* error) {
+    deal(d, processors, kind);
+    write_owners(d, kind, trial->owner);
     trial->used = number_processors(d, processors, trial->owner);
     const cal_status status =
         cal_price_owners(d->model, trial->owner, d->costs, trial->used, &trial->seconds, NULL, error);
@@ -212,8 +218,12 @@ static cal_status choose(dealer* d, int processors, choice* trial, choice* best,
         for (int i = 0; i < 2 && finer && status == CAL_OK; i++) {
             finer = split(d, most, least[i]);
             if (d->task_count == 0) continue;
-            status = try_deal(d, p, false, trial, best, error);
-            if (status == CAL_OK) status = try_deal(d, p, true, trial, best, error);
+            status = try_deal(d, p, CENTRAL, trial, best, error);
+            if (status == CAL_OK) status = try_deal(d, p, SPREAD, trial, best, error);
+        }
+        for (int grain = GRAIN; d->costs->read > 0.0 && grain > 0 && status == CAL_OK; grain /= COARSER) {
+            split(d, d->weights[0] / ((double)p * grain), d->costs->read / d->costs->compute);
+            if (d->task_count > 0) status = try_deal(d, p, REPEATED, trial, best, error);
         }
         const int next = p + 1 + p / 8;
         p = p < processors && next > processors ? processors : next;

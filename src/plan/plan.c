@@ -11,128 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// The layout, and its columns' children as lists.
-typedef struct column_tree {
-    const cal_layout* layout;
-    int32_t *first, *next;
-} column_tree;
-
-static int owner_of(const cal_layout* layout, int column) { return column < 0 ? 0 : layout->columns[column].owner; }
-
-static bool is_shared(const cal_layout* layout, int column) {
-    return column < 0 ? layout->ground_shared : layout->columns[column].shared;
-}
-
-// Pulls the children of a shared column (or of the ground) in the order of the tree. All are waited for first, so that a
-// machine can fetch what one of them left while it waits for the next.
-static void pull_children(cal_step_writer* w, const column_tree* t, int parent) {
-    const int owner = owner_of(t->layout, parent);
-    for (int child = t->first[parent + 1]; child >= 0; child = t->next[child])
-        if (owner_of(t->layout, child) != owner)
-            cal_steps_say(w, owner, parent < 0 ? CAL_STEP_WAIT_SUMS : CAL_STEP_WAIT_UP, child);
-    for (int child = t->first[parent + 1]; child >= 0; child = t->next[child])
-        if (!t->layout->columns[child].mixed) cal_steps_say(w, owner, CAL_STEP_PULL, child);
-}
-
-static void go_down(cal_step_writer* w, const cal_layout* layout, int column) {
-    const cal_column* c = &layout->columns[column];
-    // The ground is always there.
-    if (c->parent >= 0 && owner_of(layout, c->parent) != c->owner)
-        cal_steps_say(w, c->owner, CAL_STEP_WAIT_DOWN, c->parent);
-    cal_steps_say(w, c->owner, CAL_STEP_DOWN, column);
-    if (c->shared) cal_steps_say(w, c->owner, CAL_STEP_POST_DOWN, column);
-}
-
-static void go_up(cal_step_writer* w, const cal_layout* layout, int column) {
-    const cal_column* c = &layout->columns[column];
-    cal_steps_say(w, c->owner, CAL_STEP_UP, column);
-    if (c->mixed) return; // its parents gather
-    if (owner_of(layout, c->parent) != c->owner)
-        cal_steps_say(w, c->owner, c->parent < 0 ? CAL_STEP_POST_SUMS : CAL_STEP_POST_UP, column);
-    else if (!is_shared(layout, c->parent))
-        cal_steps_say(w, c->owner, CAL_STEP_PULL, column);
-}
-
-// Private columns come in walking order, so the next one is a child of the last, or of one of its ancestors, or begins a new
-// subtree: close columns until its parent is the open one.
-static void visit_private(cal_step_writer* w, const cal_layout* layout) {
-    int open = -1;
-    for (int column = 0; column <= layout->column_count; column++) {
-        const bool ends = column == layout->column_count;
-        if (!ends && layout->columns[column].shared) continue;
-        const int parent =
-            ends || is_shared(layout, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
-        while (open != parent) {
-            const int above = layout->columns[open].parent;
-            go_up(w, layout, open);
-            open = is_shared(layout, above) ? -1 : above;
-        }
-        if (ends) break;
-        go_down(w, layout, column);
-        open = column;
-    }
-}
-
-// Where columns are mixed: those that are not go down; then, processor by processor, the top, its groups one after the other, and
-// the top again; then up.
-static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
-    const int count = layout->column_count;
-    for (int i = 0; i < count; i++)
-        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_down(w, layout, i);
-    for (int i = 0, end; i < count; i = end) {
-        const cal_column* first = &layout->columns[i];
-        for (end = i + 1; end < count && layout->columns[end].mixed && layout->columns[end].owner == first->owner;)
-            end++;
-        if (!first->mixed || first->shared) {
-            end = i + 1;
-            continue;
-        }
-        int top = i;
-        while (top < end && layout->columns[top].group == CAL_GROUP_TOP) top++;
-        for (int k = i; k < top; k++) go_down(w, layout, k);
-        for (int k = top, last; k < end; k = last) {
-            for (last = k; last < end && layout->columns[last].group == layout->columns[k].group; last++)
-                go_down(w, layout, last);
-            for (int up = last - 1; up >= k; up--) go_up(w, layout, up);
-        }
-        for (int k = top - 1; k >= i; k--) go_up(w, layout, k);
-    }
-    for (int i = 0; i < count; i++)
-        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_up(w, layout, i);
-}
-
-static void emit_steps(cal_step_writer* w, const void* argument) {
-    const column_tree* t = argument;
-    const cal_layout* layout = t->layout;
-    for (int column = 0; column < layout->column_count; column++)
-        if (layout->columns[column].shared) go_down(w, layout, column);
-    if (layout->mixes)
-        visit_mixed(w, layout);
-    else
-        visit_private(w, layout);
-    for (int column = layout->column_count - 1; column >= 0; column--) {
-        if (!layout->columns[column].shared) continue;
-        pull_children(w, t, column);
-        go_up(w, layout, column);
-    }
-    if (layout->ground_shared) pull_children(w, t, -1);
-}
-
-static cal_status write_steps(cal_plan* plan) {
-    const size_t columns = (size_t)plan->layout->column_count;
-    int32_t* lists = cal_allocate(2 * columns + 1, sizeof *lists);
-    if (!lists) return CAL_NO_MEMORY;
-    const column_tree t = {plan->layout, lists, lists + columns + 1};
-    cal_layout_link_children(plan->layout, t.first, t.next);
-    plan->columns.edge_count = plan->layout->column_count;
-    const cal_status status = cal_steps_write(&plan->columns, plan->layout->processors, emit_steps, &t);
-    cal_free(lists);
-    return status;
-}
-
-// Whether what one processor's columns leave is read by another's.
+// Whether what one processor's columns leave for those below is read by another's.
 static bool has_cuts(const cal_layout* layout) {
-    for (int i = 0; i < layout->column_count; i++)
+    for (int i = 0; !layout->repeats && i < layout->column_count; i++)
         if (layout->columns[i].shared) return true;
     return false;
 }
@@ -141,6 +22,7 @@ bool cal_plan_find_stages(cal_plan* plan) {
     const cal_program* program = plan->program;
     const cal_tree* own = plan->arrangement ? &plan->arrangement->tree : NULL;
     const bool cuts = has_cuts(plan->layout);
+    bool shown = false;
     plan->stage_count = 0;
     cal_stage* last = NULL;
     for (int i = 0; i < program->pass_count; i++) {
@@ -160,6 +42,10 @@ bool cal_plan_find_stages(cal_plan* plan) {
             last = &plan->stages[plan->stage_count++];
         }
         *(pass->direction == CAL_OUTBOUND ? &last->down : &last->up) = pass;
+        // Nobody hears from those who pull what it shows: what another pass showed in the same slots must have been read.
+        if (pass->direction == CAL_OUTBOUND || pass->for_solver) continue;
+        last->meets = last->meets || (plan->layout->repeats && shown);
+        shown = true;
     }
     return true;
 }
@@ -169,13 +55,15 @@ static bool is_spread(const cal_plan_def* def) {
     return def->program->walked || (def->program->spreads && def->machine->keep == CAL_KEEP_ALL && def->copies == 1);
 }
 
-// Who computes what: the caller's choice, the arrangement's, or the balanced distribution's.
+// Who computes what: the caller's choice, the arrangement's, or the balanced distribution's. lasts: NULL where no trunk is repeated.
 static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const cal_team* team, int32_t** owners,
-                                cal_error* error) {
+                                int32_t** lasts, cal_error* error) {
     cal_arrangement* arrangement = plan->arrangement;
     const size_t count = (size_t)plan->model->node_count;
     const bool spread = team->processors > 1 && is_spread(def) && count > 0;
-    *owners = spread ? cal_allocate(count, sizeof **owners) : NULL;
+    int32_t* memory = spread ? cal_allocate(2 * count, sizeof *memory) : NULL; // and, for those who ask, lasts
+    *owners = memory;
+    *lasts = NULL;
     if (spread && !*owners)
         return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
     const int32_t* wanted = def->owners;
@@ -184,10 +72,19 @@ static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const c
         status =
             cal_distribute_balanced(plan->model, team->processors, &def->machine->costs, *owners, NULL, NULL, error);
         wanted = *owners;
-    } else if (spread && wanted && !arrangement) {
+    } else if (spread && wanted) {
         memcpy(*owners, wanted, count * sizeof **owners);
+        wanted = *owners;
     }
-    if (status != CAL_OK || !arrangement) return status;
+    if (status != CAL_OK) return status;
+    // Programs that cannot repeat the trunk hand over.
+    if (spread && wanted && def->program->repeats && !arrangement && def->copies == 1) {
+        if (cal_find_runs(plan->model, team->processors, team->keep != CAL_KEEP_ALL, *owners, memory + count))
+            *lasts = memory + count;
+    } else if (spread && wanted) {
+        cal_name_owners(plan->model, *owners);
+    }
+    if (!arrangement) return status;
     status = arrangement->ops->deal(arrangement, team, wanted, *owners);
     return status == CAL_NO_MEMORY
                ? cal_fail(error, status, "no memory for the schedule of %d joints", plan->model->joint_count)
@@ -200,6 +97,8 @@ static void place_records(cal_plan* plan) {
     for (int i = 0; i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
         if (column->owner >= plan->used) plan->used = column->owner + 1;
+        // What is shown is everybody's business where memory is not shared.
+        if (layout->repeats && layout->keep != CAL_KEEP_ALL) plan->used = layout->processors;
         if (!plan->program->walked) continue;
         column->record = plan->record_size;
         if (!cal_layout_keeps(layout, column)) continue;
@@ -214,8 +113,8 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
     const cal_team team = {.processors = is_spread(def) ? machine->processors : 1,
                            .lanes = program->walked ? machine->lanes : 1,
                            .keep = program->walked ? machine->keep : CAL_KEEP_ALL};
-    int32_t* owners = NULL;
-    cal_status status = choose_owners(plan, def, &team, &owners, error);
+    int32_t *owners = NULL, *lasts = NULL;
+    cal_status status = choose_owners(plan, def, &team, &owners, &lasts, error);
     const cal_layout_def layout = {.model = plan->model,
                                    .width = team.lanes,
                                    .copies = def->copies,
@@ -225,7 +124,8 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
                                    .by_lane = program->walked && machine->device,
                                    .mixes = program->mixes && def->copies == 1,
                                    .lasting = program->walked && machine->device && def->copies == 1,
-                                   .owners = owners};
+                                   .owners = owners,
+                                   .lasts = lasts};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
     if (status == CAL_OK && plan->arrangement &&
@@ -233,7 +133,7 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
         status = cal_fail(error, CAL_NO_MEMORY, "no memory for the parts of %d joints", plan->model->joint_count);
     if (status == CAL_OK && is_spread(def)) {
         place_records(plan);
-        status = write_steps(plan);
+        status = cal_columns_write_steps(plan);
         if (status != CAL_OK)
             cal_explain(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
     }
@@ -289,7 +189,7 @@ static cal_status translate_owners(const cal_model* model, int processors, const
                                    int32_t* owners, cal_error* error) {
     for (int i = 0; i < model->joint_count; i++) {
         char name[64];
-        if (processor_of_joint[i] < 0 || processor_of_joint[i] >= processors)
+        if (processor_of_joint[i] < CAL_EVERY_PROCESSOR || processor_of_joint[i] >= processors)
             return cal_fail(error, CAL_BAD_ARGUMENT, "joint %s is given to processor %d; there are 0 to %d",
                             cal_model_joint_name(model, i, name, sizeof name), processor_of_joint[i], processors - 1);
         owners[model->joints[i].node] = processor_of_joint[i];
@@ -498,6 +398,9 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
             state->context.coupled_slopes[position[i]] = c->damping[i];
             state->context.coupled_slopes[v_size + (size_t)position[i]] = c->stiffness[i];
         }
+        cal_layout_repeat_v(layout, state->context.coupled);
+        for (int i = 0; freezes && i < 2; i++)
+            cal_layout_repeat_v(layout, state->context.coupled_slopes + (size_t)i * v_size);
     }
     return CAL_OK;
 }
@@ -523,7 +426,10 @@ static cal_status find_sums(const cal_plan* plan, cal_state* state, double* sums
     cal_sums_end(&state->context, sums);
     if (plan->machine->device)
         return state->context.solver->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
-    return plan->machine->ops->share ? plan->machine->ops->share(plan->machine, sums, cal_state_sums(state)) : CAL_OK;
+    // Where the trunk is repeated every process has added them up.
+    return plan->machine->ops->share && !plan->layout->repeats
+               ? plan->machine->ops->share(plan->machine, sums, cal_state_sums(state))
+               : CAL_OK;
 }
 
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

@@ -85,9 +85,23 @@ static inline void cal_state_changed(cal_state* state, unsigned what) {
 static inline cal_crossing cal_plan_crossing(const cal_plan* plan, const cal_pass* pass, int edge) {
     if (pass->crossing) return pass->crossing(plan->arrangement, edge);
     const cal_column* column = &plan->layout->columns[edge];
-    return (cal_crossing){pass->direction == CAL_OUTBOUND ? column->end_slot : column->up_slot,
+    return (cal_crossing){pass->direction == CAL_OUTBOUND ? column->end_slot
+                          : pass->for_solver              ? column->sum_slot
+                                                          : column->up_slot,
                           pass->crosses * column->lanes};
 }
+
+// Writes the steps of the plan's columns; part of making a plan.
+cal_status cal_columns_write_steps(cal_plan* plan);
+// Those of a plan whose trunk is repeated (trunk_steps.c): the columns' lists of children are those of
+// cal_layout_link_children. An emitter of cal_steps_write.
+typedef struct cal_column_tree {
+    const cal_layout* layout;
+    int32_t *first, *next;
+} cal_column_tree;
+void cal_trunk_emit_steps(cal_step_writer* writer, const void* tree);
+// A private column's steps, in either form: down, and up with what comes after it.
+void cal_columns_visit_private(cal_step_writer* writer, const cal_layout* layout);
 
 // Finds the stages of the plan's program; part of making a plan. false: it has more than CAL_MOST_STAGES.
 bool cal_plan_find_stages(cal_plan* plan);

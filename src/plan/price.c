@@ -17,6 +17,8 @@
 // lie side by side. The ground is processor 0's; it sends the solver's decision with the first pass and receives the sums
 // with the last, but the turn between the walks is the roots' own.
 //
+// Where a processor reads what others report of several pieces, each further one keeps it for a share of `read` (cal_costs).
+//
 // A time is the end of a processor's last wait, and its work and sending since then in whole numbers: a processor that
 // never waits takes exactly as long as its work.
 #include "base/memory.h"
@@ -31,9 +33,10 @@ typedef struct piece {
     int32_t parent, next; // pieces; next: one past the last piece of its subtree
     int32_t owner;
     bool shared;
-    bool reports;   // its processor's last piece below a parent that is another's: its message carries all of them
-    int64_t work;   // of one pass
-    double arrival; // of the messages that it waits for
+    bool reports;    // its processor's last piece below a parent that is another's: its message carries all of them
+    int64_t work;    // of one pass
+    int32_t further; // pieces below that others report, but for the first of each of them
+    double arrival;  // of the messages that it waits for
 } piece;
 
 typedef struct processor_clock {
@@ -49,6 +52,7 @@ typedef struct pricer {
     processor_clock* clocks;
     int64_t total_work, total_sent;
     double total_time, send, latency; // seconds; the latter two of one message, one after the other
+    double read;                      // cal_costs.read
 } pricer;
 
 static double now(const pricer* p, int processor) {
@@ -80,7 +84,9 @@ static void choose_reporters(pricer* p, int parent) {
     clear_marks(p, parent);
     for (int i = parent + 1; i < p->pieces[parent].next; i = p->pieces[i].next) {
         int32_t* mark = &p->clocks[p->pieces[i].owner].mark;
-        if (p->pieces[i].owner == p->pieces[parent].owner || (*mark >= 0 && p->pieces[*mark].shared)) continue;
+        if (p->pieces[i].owner == p->pieces[parent].owner) continue;
+        p->pieces[parent].further += *mark >= 0;
+        if (*mark >= 0 && p->pieces[*mark].shared) continue;
         if (*mark >= 0) p->pieces[*mark].reports = false;
         p->pieces[i].reports = true;
         *mark = i;
@@ -128,6 +134,12 @@ static void report(pricer* p, int index, bool to_ground) {
     p->pieces[own->parent].arrival = fmax(p->pieces[own->parent].arrival, post_message(p, own->owner));
 }
 
+// A message brings its first piece's numbers; those of others in it are read one after the other.
+static void read_further(pricer* p, int index, int walk) {
+    const piece* own = &p->pieces[index];
+    p->clocks[own->owner].base += own->further * p->read * (walk == 0 ? CAL_READ_FIRST : 1.0 - CAL_READ_FIRST);
+}
+
 static double walk_twice(pricer* p) {
     go_out(p, 0);
     for (int walk = 0; walk < 2; walk++) {
@@ -136,16 +148,18 @@ static double walk_twice(pricer* p) {
         for (int i = 1; i < p->piece_count; i++)
             if (!p->pieces[i].shared) compute(p, i, 2), report(p, i, walk == 1);
         for (int i = p->piece_count - 1; i > 0; i--)
-            if (p->pieces[i].shared) compute(p, i, 1), report(p, i, walk == 1);
+            if (p->pieces[i].shared) compute(p, i, 1), read_further(p, i, walk), report(p, i, walk == 1);
     }
     compute(p, 0, 1);
+    read_further(p, 0, 1);
     return now(p, 0);
 }
 
-static cal_status check_owners(const cal_model* model, const int32_t* owner, int processors, cal_error* error) {
+static cal_status check_owners(const cal_model* model, const int32_t* owner, int least, int processors,
+                               cal_error* error) {
     for (int node = 0; node < model->node_count; node++) {
         char name[64];
-        if (owner[node] < 0 || owner[node] >= processors)
+        if (owner[node] < least || owner[node] >= processors)
             return cal_fail(error, CAL_BAD_ARGUMENT, "joint '%s' is given to processor %d: there are 0 to %d",
                             cal_model_joint_name(model, model->nodes[node].joint, name, sizeof name), owner[node],
                             processors - 1);
@@ -156,12 +170,16 @@ static cal_status check_owners(const cal_model* model, const int32_t* owner, int
 cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const cal_costs* costs, int processors,
                             double* seconds, double* busy, cal_error* error) {
     cal_status status = cal_check_costs(processors, costs, error);
-    if (status == CAL_OK) status = check_owners(model, owner, processors, error);
+    if (status == CAL_OK) status = check_owners(model, owner, CAL_EVERY_PROCESSOR, processors, error);
     if (status != CAL_OK) return status;
     const int count = model->node_count;
+    for (int node = 0; node < count; node++)
+        if (owner[node] == CAL_EVERY_PROCESSOR)
+            return cal_price_trunk(model, owner, costs, processors, seconds, busy, error);
     pricer p = {.total_time = count * costs->compute,
                 .send = costs->send / PASS_COUNT,
-                .latency = (costs->message - costs->send) / PASS_COUNT};
+                .latency = (costs->message - costs->send) / PASS_COUNT,
+                .read = costs->read};
     p.pieces = cal_allocate((size_t)count + 1, sizeof *p.pieces);
     p.clocks = cal_allocate((size_t)processors, sizeof *p.clocks);
     bool* alone = cal_allocate((size_t)count, sizeof *alone);
@@ -202,7 +220,7 @@ cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, doub
     for (int node = 0; node < model->node_count; node++)
         if (owner[node] >= processors && owner[node] < INT32_MAX) processors = owner[node] + 1;
     cal_status status = cal_check_costs(processors, &costs, error);
-    if (status == CAL_OK) status = check_owners(model, owner, processors, error);
+    if (status == CAL_OK) status = check_owners(model, owner, 0, processors, error);
     if (status != CAL_OK) return status;
     double* clocks = cal_allocate((size_t)processors, sizeof *clocks);
     double* arrivals = cal_allocate((size_t)model->node_count, sizeof *arrivals);

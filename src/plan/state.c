@@ -23,6 +23,7 @@ void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, con
         for (int i = 0; i < q_count; i++) y[q_position[i]] = q[i];
     if (v)
         for (int i = 0; i < v_count; i++) y[v_position[i]] = v[i];
+    cal_layout_repeat_y(layout, y);
 }
 
 void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v) {
@@ -45,6 +46,7 @@ void cal_layout_gather(const cal_layout* layout, int copy, const double* y, doub
 void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
                               double* v) {
     const int width = layout->width, q_count = cal_kind_q(column->kind), v_count = cal_kind_v(column->kind);
+    if (column->repeated) return; // the first copy says it
     for (int block = column->first_block; block < column->first_block + column->block_count; block++)
         for (int lane = 0; lane < width; lane++) {
             const int32_t index = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
@@ -236,6 +238,7 @@ cal_status cal_state_set(cal_state* state, cal_field field, const double* values
     case CAL_TAU:
         for (int i = 0; i < layout->model->v_count; i++)
             if (layout->tau_position[i] >= 0) context->tau[layout->tau_position[i]] = values[i];
+        cal_layout_repeat_v(layout, context->tau);
         return CAL_OK;
     case CAL_CONTROL:
         for (int i = 0; i < layout->model->actuator_count; i++) context->control[i] = values[i];
@@ -314,6 +317,24 @@ static double* find_wrench(const cal_state* state, int node) {
     return state->wrench + (size_t)low * 15 * (size_t)layout->width + (position - layout->block_v[low]);
 }
 
+// What pushes a node of the trunk pushes all of its copies: `wrench` is inside of the first one's block.
+static void repeat_wrench(const cal_state* state, const double* wrench) {
+    const cal_layout* layout = state->plan->layout;
+    const size_t size = 15 * (size_t)layout->width;
+    const int32_t block = (int32_t)((size_t)(wrench - state->wrench) / size);
+    int low = 0, high = layout->twin_count; // the first twin of that block or a later one
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (layout->twins[middle].from < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < layout->twin_count && layout->twins[low].from == block; low++)
+        memcpy(state->wrench + (size_t)layout->twins[low].to * size, state->wrench + (size_t)block * size,
+               size * sizeof(double));
+}
+
 // Memory for what pushes, which a state without pushes does not have.
 static cal_status begin_pushing(cal_state* state) {
     const cal_layout* layout = state->plan->layout;
@@ -336,6 +357,7 @@ cal_status cal_state_push_node(cal_state* state, int node, const double force[3]
         out[i * layout->width] += force[i];
         out[(3 + i) * layout->width] += moment[i];
     }
+    repeat_wrench(state, out);
     return CAL_OK;
 }
 
@@ -380,6 +402,7 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
         out[(3 + i) * layout->width] += torque[i];
         for (int j = 0; j < 3; j++) out[(6 + 3 * i + j) * layout->width] += (arm[i] + mount->offset[i]) * force[j];
     }
+    repeat_wrench(state, out);
     return CAL_OK;
 }
 

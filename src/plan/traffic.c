@@ -1,5 +1,8 @@
 // What processors send each other, pass by pass: what a plan says of it, and what a state's executions have counted.
 //
+// Where the trunk is repeated nothing goes down. Where memory is shared a stand-in that is pulled is a message; ranks show what they have in
+// one message of each, if they have anything.
+//
 // Down, between columns, a message carries the end of a column to a processor below it. Ranks send it once for all children that
 // a rank has; where memory is shared each child's column looks for itself, which is what is counted there. Up, every column
 // below a cut leaves its own numbers. On the ground only sums go up: ranks put all of theirs into one message.
@@ -56,6 +59,23 @@ static void count_up(const cal_plan* plan, const cal_pass* pass, int sums, int32
     }
 }
 
+static void count_shown(const cal_plan* plan, const cal_pass* pass, int sums, int32_t* last, cal_pass_traffic* out) {
+    const cal_layout* layout = plan->layout;
+    const bool together = layout->keep == CAL_KEEP_ALL;
+    for (int p = 0; p < plan->machine->processors; p++) last[p] = 0;
+    for (int c = 0; c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        if (column->parent < 0 && !pass->for_solver) continue;
+        if (!together && (!cal_column_is_shown(layout, column) || column->repeated)) continue;
+        // Of a column's copies the first one has the sums pulled.
+        if (together && (column->source < 0 ||
+                         (pass->for_solver && column->parent >= 0 && layout->columns[column->parent].repeated)))
+            continue;
+        add(out, (pass->for_solver ? sums : pass->crosses) * column->lanes);
+        if (!together && last[column->owner]++ > 0) out->messages--;
+    }
+}
+
 static cal_status begin(const cal_plan* plan, int pass, cal_pass_traffic* out) {
     if (pass < 0 || pass >= plan->program->pass_count) return CAL_BAD_ARGUMENT;
     const cal_pass* own = &plan->program->passes[pass];
@@ -78,10 +98,13 @@ cal_status cal_plan_traffic(const cal_plan* plan, int pass, int sums, cal_pass_t
     if (!memory) return CAL_NO_MEMORY;
     int32_t *first = memory, *next = first + columns + 1, *last = next + columns;
     cal_layout_link_children(plan->layout, first, next);
-    if (out->outbound)
+    if (plan->layout->repeats) {
+        if (!out->outbound) count_shown(plan, own, sums, last, out);
+    } else if (out->outbound) {
         count_down(plan, own, first, next, last, out);
-    else
+    } else {
         count_up(plan, own, sums, last, out);
+    }
     cal_free(memory);
     return CAL_OK;
 }

@@ -53,10 +53,11 @@ int cal_bdf_dense_differentiate(cal_bdf_dense* dense, double time, N_Vector y, N
         const int32_t at = find_component(layout, j);
         const double increment = fmax(sqrt(DBL_EPSILON) * fabs(dense->y[j]), least / dense->weights[j]);
         if (at >= 0) numbers[at] = dense->y[j] + increment;
+        cal_layout_repeat_y(layout, numbers);
         dense->evaluations++;
         const int result = dense->right_side(time, other, changed, dense->user);
         if (result != 0) return result;
-        if (at >= 0) numbers[at] = dense->y[j];
+        if (at >= 0) numbers[at] = dense->y[j]; // copies follow with the next one
         if (gather(dense, changed, dense->numbers)) return -1;
         double* column = SUNDenseMatrix_Column(matrix, j);
         for (int i = 0; i < count; i++) column[i] = (dense->numbers[i] - dense->slope[i]) * (1.0 / increment);

@@ -13,6 +13,7 @@
 #ifdef CALDER_HAVE_SUNDIALS
 #include "base/memory.h"
 #include "pass/variants.h"
+#include "plan/machine_ops.h"
 #include "solver/bdf_plan.h"
 #include "solver/vectors.h"
 
@@ -31,12 +32,21 @@ static const cal_program program = {.name = "bdf.sums", .walked = true, .passes 
 cal_status cal_bdf_space_open(cal_bdf_space* space, const cal_plan* plan, cal_state* state, int component_count) {
     *space =
         (cal_bdf_space){.plan = plan, .state = state, .component_count = component_count, .lost = {.space = space}};
+    if (plan->layout->keep != CAL_KEEP_ALL) {
+        space->room = cal_allocate((size_t)plan->machine->processors, sizeof *space->room);
+        space->all = cal_allocate((size_t)plan->machine->processors, sizeof *space->all);
+        if (!space->room || !space->all) return CAL_NO_MEMORY;
+    }
     return cal_bdf_plan_create(plan, &program, plan->record_size, &space->sums);
 }
 
 void cal_bdf_space_close(cal_bdf_space* space) {
     cal_bdf_plan_destroy(space->sums);
+    cal_free(space->room);
+    cal_free(space->all);
     space->sums = NULL;
+    space->room = NULL;
+    space->all = NULL;
 }
 
 static void note(cal_bdf_space* space, cal_status status) {
@@ -63,18 +73,12 @@ static void forget_dead_lanes(const cal_layout* layout, int block, int sum_count
         for (int k = 0; k < sum_count && !cal_bdf_lane_lives(layout, block, l); k++) shares[k * W + l] = 0.0;
 }
 
-static void tell(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
-    (void)column, (void)block;
-    for (int l = 0; l < context->layout->width; l++) shares[l] = context->down[0];
-}
-
 cal_status cal_bdf_space_agree(cal_bdf_space* space) {
     if (space->plan->layout->keep == CAL_KEEP_ALL) return space->status;
-    double own = space->status, worst = 0.0;
-    cal_solver_context context = {.down = &own};
-    space->status = CAL_OK;
-    cal_bdf_space_sum(space, tell, &context, 1, 1, &worst);
-    note(space, worst >= 0.0 ? (cal_status)worst : CAL_MACHINE_FAILED);
+    cal_machine* machine = space->plan->machine;
+    const double own = space->status;
+    note(space, machine->ops->gather(machine, machine->keep, &own, 1, space->room, space->all));
+    for (int p = 0; p < machine->processors && !space->status; p++) space->status = (cal_status)*space->all[p];
     return space->status;
 }
 

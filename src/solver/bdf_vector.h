@@ -21,6 +21,8 @@ typedef struct cal_bdf_space {
     int component_count;  // live components, of all processors
     cal_status status;    // the first failure of an operation, since operations cannot tell
     cal_bdf_content lost; // of vectors that found no memory
+    double* room;         // where memory is not shared: a number of each processor …
+    const double** all;   // … and where it is
 } cal_bdf_space;
 
 cal_status cal_bdf_space_open(cal_bdf_space* space, const cal_plan* plan, cal_state* state, int component_count);

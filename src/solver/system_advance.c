@@ -340,6 +340,7 @@ static cal_status close_step(cal_system* system) {
         if (layout->q_position[i] >= 0) y[layout->q_position[i]] += system->evaluated_q[i] - raw_q[i];
     for (int i = 0; i < model->v_count; i++)
         if (layout->v_position[i] >= 0) y[layout->v_position[i]] += system->evaluated_v[i] - raw_v[i];
+    cal_layout_repeat_y(layout, y);
     cal_state_changed(system->state, CAL_HELD_FIRST);
     return CAL_OK;
 }

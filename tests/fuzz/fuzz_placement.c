@@ -11,7 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     if (cal_model_generate("mobile:s=1,l=2,o=2", &model, NULL) != CAL_OK) abort();
     if (cal_placement_read(fuzz_file(bytes, count), model, &placement) == CAL_EXIT_DONE) {
         for (int i = 0; i < cal_model_joint_count(model); i++)
-            if (placement.processor_of_joint[i] < 0 || placement.processor_of_joint[i] >= placement.processors) abort();
+            if (placement.processor_of_joint[i] < CAL_EVERY_PROCESSOR ||
+                placement.processor_of_joint[i] >= placement.processors)
+                abort();
     }
     cal_placement_free(&placement);
     cal_model_destroy(model);

@@ -87,7 +87,7 @@ static cal_status distributions(campaign* c) {
     cal_model *model = NULL, *chain = NULL;
     cal_plan *placed = NULL, *scheduled = NULL;
     cal_state* state = NULL;
-    const cal_costs costs = {1e-6, 1e-5, 1e-6};
+    const cal_costs costs = {.compute = 1e-6, .message = 1e-5, .send = 1e-6, .read = 1e-9};
     int32_t owners[64];
     double seconds, busy;
     int used;

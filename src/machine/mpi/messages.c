@@ -163,6 +163,7 @@ static void free_messages(cal_stage_messages* stage) {
 void cal_traffic_destroy(cal_traffic* traffic) {
     if (!traffic) return;
     for (int i = 0; i < CAL_MOST_STAGES; i++) free_messages(&traffic->stages[i]);
+    cal_shown_destroy(traffic->shown);
     cal_free(traffic);
 }
 
@@ -171,7 +172,9 @@ cal_traffic* cal_traffic_create(const cal_plan* plan, MPI_Comm comm) {
     cal_traffic* traffic = cal_allocate(1, sizeof *traffic);
     int32_t* lists = cal_allocate(2 * (size_t)layout->column_count + 1, sizeof *lists);
     cal_status status = traffic && lists ? CAL_OK : CAL_NO_MEMORY;
-    for (int i = 0; status == CAL_OK && i < plan->stage_count; i++) {
+    if (status == CAL_OK && traffic && layout->repeats && !(traffic->shown = cal_shown_create(plan)))
+        status = CAL_NO_MEMORY;
+    for (int i = 0; !layout->repeats && status == CAL_OK && i < plan->stage_count; i++) {
         int32_t *first = lists, *next = first + layout->column_count + 1;
         if (i == 0) cal_layout_link_children(layout, first, next);
         const maker k = {plan, &plan->stages[i], comm, &traffic->stages[i]};

@@ -14,6 +14,9 @@
 // His step size and order (1b) go down with the tree; ours are found by every rank for itself: the sums of the whole
 // tree are broadcast, and control, which sees nothing else, is run by all with the same bits.
 //
+// Where the trunk is repeated (layout/trunk.c) there are no such messages: after its private subtrees each rank shows theirs to all, and
+// the same with the sums, which every rank then adds up.
+//
 // The sums of columns on the ground go to rank 0 together, in one message of each other rank.
 //
 // Edges of a program's own tree carry what its passes say. Assembly cuts the columns at the ground alone; what its joins send is
@@ -51,6 +54,7 @@ typedef struct mpi_exchange {
     const cal_plan* plan;
     const cal_context* context;
     cal_stage_messages* messages;
+    const cal_pass* up; // of the stage
     MPI_Comm comm;
     int sums;          // of the solver that rides along
     cal_count* counts; // of the stage: [down]
@@ -102,14 +106,34 @@ static void begin_stage(cal_exchange* exchange, const cal_stage* stage, const ca
     mpi_exchange* e = (mpi_exchange*)exchange;
     e->messages = &e->plan->traffic->stages[stage - e->plan->stages];
     e->counts = e->all + 2 * (stage - e->plan->stages);
+    e->up = up;
     for (int k = 0; k < e->messages->count; k++) {
         cal_message* m = &e->messages->list[k];
         if (m->receives && (m->down || up)) start(e, m);
     }
 }
 
+// Everybody shows everybody what it has of this walk.
+static void show(mpi_exchange* e) {
+    const cal_shown* shown = e->plan->traffic->shown;
+    const cal_layout* layout = e->plan->layout;
+    const bool sums = e->up->for_solver;
+    const int crosses = sums ? e->sums : e->up->crosses, most = crosses * shown->most[sums];
+    if (most == 0) return;
+    const int own = cal_shown_pack(shown, layout, e->context->scratch, sums, crosses);
+    cal_machine* machine = e->plan->machine;
+    if (machine->ops->gather(machine, machine->keep, shown->packed, most, shown->room, shown->all) != CAL_OK) {
+        note(e, MPI_ERR_OTHER);
+        return;
+    }
+    cal_shown_unpack(shown, layout, e->context->scratch, sums, crosses);
+    e->counts[0].messages += own > 0;
+    e->counts[0].numbers += own;
+}
+
 static void wait(cal_exchange* exchange, int edge, bool down) {
     mpi_exchange* e = (mpi_exchange*)exchange;
+    if (e->plan->traffic->shown) return; // it came with what was shown
     const int index = e->messages->first[down][1][edge];
     if (index < 0) return;
     cal_message* m = &e->messages->list[index];
@@ -121,6 +145,10 @@ static void wait(cal_exchange* exchange, int edge, bool down) {
 
 static void post(cal_exchange* exchange, int edge, bool down) {
     mpi_exchange* e = (mpi_exchange*)exchange;
+    if (e->plan->traffic->shown) {
+        show(e);
+        return;
+    }
     int index = e->messages->first[down][0][edge];
     if (index < 0) return;
     cal_message* m = &e->messages->list[index];
@@ -180,11 +208,29 @@ static cal_status gather(cal_machine* base, int processor, const double* own, in
                : CAL_MACHINE_FAILED;
 }
 
-// Every number is one rank's; zeros elsewhere make a sum of it.
-static cal_status collect_vector(mpi_machine* machine, const int32_t* position, int count, double* values) {
-    if (!values) return CAL_OK;
+// Numbers that are not this rank's to say: those of others, and of the trunk's copies after the first.
+static void clear_others(const cal_layout* layout, bool is_q, double* values) {
+    const int count = is_q ? layout->model->q_count : layout->model->v_count;
+    const int32_t* position = is_q ? layout->q_position : layout->v_position;
     for (int i = 0; i < count; i++)
         if (position[i] < 0) values[i] = 0.0;
+    for (int c = 0; layout->repeats && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        const int first = column->first_block * layout->width, lanes = column->block_count * layout->width;
+        for (int i = first; column->repeated && i < first + lanes; i++) {
+            if (layout->block_nodes[i] < 0) continue;
+            const cal_node* node = &layout->model->nodes[layout->block_nodes[i]];
+            memset(values + (is_q ? node->first_q : node->first_v), 0,
+                   sizeof(double) * (size_t)(is_q ? cal_kind_q(node->kind) : cal_kind_v(node->kind)));
+        }
+    }
+}
+
+// Every number is one rank's; zeros elsewhere make a sum of it.
+static cal_status collect_vector(mpi_machine* machine, const cal_layout* layout, bool is_q, double* values) {
+    if (!values) return CAL_OK;
+    const int count = is_q ? layout->model->q_count : layout->model->v_count;
+    clear_others(layout, is_q, values);
     return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, machine->comm) == MPI_SUCCESS
                ? CAL_OK
                : CAL_MACHINE_FAILED;
@@ -193,8 +239,8 @@ static cal_status collect_vector(mpi_machine* machine, const int32_t* position, 
 static cal_status collect(cal_machine* base, const cal_plan* plan, double* q, double* v) {
     mpi_machine* machine = (mpi_machine*)base;
     const cal_layout* layout = plan->layout;
-    const cal_status status = collect_vector(machine, layout->q_position, layout->model->q_count, q);
-    return status != CAL_OK ? status : collect_vector(machine, layout->v_position, layout->model->v_count, v);
+    const cal_status status = collect_vector(machine, layout, true, q);
+    return status != CAL_OK ? status : collect_vector(machine, layout, false, v);
 }
 
 // Before anything is planned: the ranks must be talking about one model, and what one cannot do none does.
@@ -272,7 +318,9 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
     }
     machine->board = cal_shared_window_create(machine->comm);
     machine->base.keep = rank;
-    machine->base.costs = (cal_costs){.compute = 20e-9, .message = 6e-6};
+    // What is shown is read from memory that the ranks of one host share, as threads do; elsewhere it is a message of each.
+    machine->base.costs =
+        (cal_costs){.compute = 20e-9, .message = 6e-6, .read = machine->board ? 0.116e-6 : 0.5 * 6e-6, .to_all = true};
     *out = &machine->base;
     return CAL_OK;
 }
@@ -281,6 +329,14 @@ cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out) {
     if (plan->machine->ops != &mpi_ops) return CAL_BAD_ARGUMENT;
     const mpi_machine* machine = (const mpi_machine*)plan->machine;
     int64_t sums[2] = {0, 0};
+    const cal_shown* shown = plan->traffic ? plan->traffic->shown : NULL;
+    for (int i = 0; shown && i < plan->stage_count; i++) {
+        const cal_pass* up = plan->stages[i].up;
+        if (!up || shown->most[up->for_solver] == 0) continue;
+        sums[0]++;
+        sums[1] +=
+            (int64_t)sizeof(double) * shown->most[up->for_solver] * (up->for_solver ? CAL_MAX_SUMS : up->crosses);
+    }
     for (int i = 0; plan->traffic && i < plan->stage_count; i++)
         for (int k = 0; k < plan->traffic->stages[i].count; k++) {
             const cal_message* m = &plan->traffic->stages[i].list[k];
