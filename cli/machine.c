@@ -30,7 +30,11 @@ int cal_core_count(void) {
 // --- Ranks ------------------------------------------------------------------------------------------------------------
 
 #ifdef CALDER_HAVE_MPI
-enum { NAP = 1000000, PATIENCE = 10000 }; // ns; naps that a rank that failed leaves to the others to come to the end
+// A nap in ns, and naps per second: time at the end of a run is counted in them, so that no clock changes it.
+enum { NAP = 1000000, SECOND = 1000 };
+// Seconds that a rank that failed leaves to the others to come to the end, and until one that is done says for whom it waits.
+enum { PATIENCE = 10, SILENCE = 60 };
+enum { DONE_TAG = 1 };
 
 static bool ranks_started(void) {
     int started = 0, ended = 0;
@@ -76,21 +80,92 @@ void cal_ranks_tell(double* numbers, size_t count) {
     if (ranks_started()) MPI_Bcast(numbers, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+// Seconds after which a rank that is done waits for the others no longer, from the environment; 0: it waits as long as they take.
+static double read_patience(void) {
+    const char* text = getenv("CALDER_RANK_PATIENCE");
+    char* end = NULL;
+    if (!text || !text[0]) return 0.0;
+    const double seconds = strtod(text, &end);
+    if (*end == '\0' && seconds > 0.0 && seconds <= 1e6) return seconds;
+    fprintf(stderr, "calder: CALDER_RANK_PATIENCE='%s' is not a number of seconds up to 1000000: it is left out\n",
+            text);
+    return 0.0;
+}
+
+// The first rank hears of each other one that has come to its end.
+typedef struct roll {
+    int rank, ranks, missing; // missing is known to the first one
+    bool* here;               // NULL: there was no memory, and nobody is named
+    MPI_Request said;
+} roll;
+
+static roll open_roll(void) {
+    roll r = {.said = MPI_REQUEST_NULL};
+    MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
+    r.missing = r.ranks - 1;
+    if (r.rank == 0)
+        r.here = calloc((size_t)r.ranks, sizeof *r.here);
+    else
+        MPI_Isend(NULL, 0, MPI_BYTE, 0, DONE_TAG, MPI_COMM_WORLD, &r.said);
+    return r;
+}
+
+static void call_roll(roll* r) {
+    int there = r->rank == 0;
+    MPI_Status status;
+    while (r->missing > 0 && there) {
+        MPI_Iprobe(MPI_ANY_SOURCE, DONE_TAG, MPI_COMM_WORLD, &there, &status);
+        if (!there) return;
+        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, DONE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        r->missing--;
+        if (r->here) r->here[status.MPI_SOURCE] = true;
+    }
+}
+
+// All have come: what they said has been heard before MPI ends.
+static void close_roll(roll* r) {
+    for (; r->rank == 0 && r->missing > 0; r->missing--)
+        MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, DONE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&r->said, MPI_STATUS_IGNORE);
+    free(r->here);
+}
+
+static void name_missing(const roll* r, const char* what) {
+    int first = 1;
+    while (r->here && first < r->ranks - 1 && r->here[first]) first++;
+    if (r->here && r->missing > 1)
+        fprintf(stderr, "calder: %s rank %d and %d more of %d\n", what, first, r->missing - 1, r->ranks);
+    else if (r->here && r->missing == 1)
+        fprintf(stderr, "calder: %s rank %d of %d\n", what, first, r->ranks);
+    else
+        fprintf(stderr, "calder: %s some of %d ranks\n", what, r->ranks);
+}
+
 int cal_ranks_finish(int status) {
     if (!ranks_started()) return status;
     // A rank that failed alone finds the others waiting for it somewhere else: then all must go.
     const int own = status;
     int together = status, done = 0;
     MPI_Request request;
+    roll r = open_roll();
     MPI_Iallreduce(&own, &together, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
-    // Who has failed is patient for a while, by a count that no clock changes. Who has not waits for as long as another one writes its
-    // files, or is held up: if that one fails alone it is not waited for in vain.
-    for (int naps = 0; !done; naps++) {
+    // Who has failed is patient for a while. Who has not waits for as long as another one writes its files, or is held up, and says so: if
+    // that one fails alone it is not waited for in vain. The first one, which can say why, is the first to give up.
+    const double patience = own != CAL_EXIT_DONE ? PATIENCE : read_patience();
+    const double most = SECOND * (patience + (r.rank > 0 ? 1.0 : 0.0));
+    for (long naps = 0; !done; naps++) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done) break;
-        if (own != CAL_EXIT_DONE && naps >= PATIENCE) MPI_Abort(MPI_COMM_WORLD, own);
+        call_roll(&r);
+        if (patience > 0.0 && (double)naps >= most) {
+            if (own == CAL_EXIT_DONE) name_missing(&r, "this run is done, and ends without");
+            MPI_Abort(MPI_COMM_WORLD, own != CAL_EXIT_DONE ? own : CAL_EXIT_FAILED);
+        }
+        if (own == CAL_EXIT_DONE && naps == SILENCE * SECOND) name_missing(&r, "this run is done, and waits for");
         nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
     }
+    close_roll(&r);
     MPI_Finalize();
     return together;
 }

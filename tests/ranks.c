@@ -1,6 +1,7 @@
 // Run under mpirun by CTest: ranks give the bits of one core, for every solver and any placement, and disagree loudly.
 // Prints what failed and ends with a status other than 0 on every rank.
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "calder/calder_cuda.h"
 #include "calder/calder_mpi.h"
@@ -423,6 +424,40 @@ static void devices(void) {
     cal_machine_destroy(machine);
 }
 
+// What is called wrongly says so, on every rank.
+static void refusals(void) {
+    cal_machine *made = NULL, *serial = NULL;
+    cal_model* model = NULL;
+    cal_plan* plan = NULL;
+    cal_run *run = NULL, *shared = NULL;
+    cal_error error = {.text = ""};
+    cal_mpi_traffic traffic;
+    const cal_run_sim_def def = cal_default_run_sim_def();
+    if (cal_machine_serial(1, &serial, &error) || cal_model_generate("chain:n=3", &model, &error) ||
+        cal_plan_create(model, "aba", serial, &plan, &error) || cal_run_create_sim(model, &def, &run, &error))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    expect(cal_machine_mpi(MPI_COMM_WORLD, 0, NULL, &error) == CAL_BAD_ARGUMENT, "a machine for nobody", error.text);
+    expect(cal_machine_mpi(MPI_COMM_NULL, 0, &made, &error) == CAL_BAD_ARGUMENT, "no communicator", error.text);
+    expect(cal_machine_mpi(MPI_COMM_WORLD, 3, &made, &error) == CAL_BAD_ARGUMENT && !made, "lanes of 3", error.text);
+    expect(cal_mpi_plan_traffic(NULL, &traffic) == CAL_BAD_ARGUMENT, "no plan", "");
+    expect(cal_mpi_plan_traffic(plan, NULL) == CAL_BAD_ARGUMENT, "traffic for nobody", "");
+    expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_BAD_ARGUMENT, "another machine's plan", "");
+    expect(cal_run_create_ranks(MPI_COMM_WORLD, NULL, &shared, &error) == CAL_BAD_ARGUMENT, "no run", error.text);
+    expect(cal_run_create_ranks(MPI_COMM_WORLD, run, NULL, &error) == CAL_BAD_ARGUMENT, "a run for nobody", error.text);
+    expect(cal_run_create_ranks(MPI_COMM_NULL, run, &shared, &error) == CAL_BAD_ARGUMENT, "nobody's run", error.text);
+    expect(cal_run_follow(NULL, &error) == CAL_BAD_ARGUMENT, "following nothing", error.text);
+    expect(cal_run_follow(run, &error) == CAL_BAD_ARGUMENT, "following one core", error.text);
+    // One rank has no memory: none gets a run, and none waits.
+    cal_fail_allocation(rank == size - 1 ? 1 : -1);
+    expect(cal_run_create_ranks(MPI_COMM_WORLD, run, &shared, &error) == CAL_NO_MEMORY && !shared, "memory",
+           error.text);
+    cal_fail_allocation(-1);
+    cal_run_destroy(run);
+    cal_plan_destroy(plan);
+    cal_model_destroy(model);
+    cal_machine_destroy(serial);
+}
+
 int main(int argc, char** argv) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4,plateau=printed,start=0.8",
                                          "chain:n=40",
@@ -470,6 +505,7 @@ int main(int argc, char** argv) {
     events(machine);
     worlds(machine);
     disagreement(machine);
+    refusals();
     cal_machine_destroy(machine);
     if (rank == 0) printf("%d passed, %d failed\n", failures == 0, failures);
     MPI_Finalize();

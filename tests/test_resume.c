@@ -190,6 +190,22 @@ static void survives_a_killed_rank(void** unused) {
     }
 }
 
+// A rank that comes to its end and stays there: the first one says which, and with a limit the run ends, after all that it has written.
+static void names_a_rank_that_does_not_end(void** unused) {
+    (void)unused;
+    if (!getenv("CALDER_HELD_RANK")) skip();
+    unlink("done.json");
+    const int status = finish(
+        begin_line("CALDER_RANK_PATIENCE=0.5 exec \"$CALDER_MPIRUN\" -n 1 \"$CALDER_COMMAND\" sim pendulum --time "
+                   "0.1 --machine mpi --save done.json : -n 1 env LD_PRELOAD=\"$CALDER_HELD_RANK\" "
+                   "\"$CALDER_COMMAND\" sim pendulum --time 0.1 --machine mpi --save done.json >out 2>err"));
+    assert_int_equal(status, 1);
+    char *err = read_text("err"), *out = read_text("out"), *saved = read_text("done.json");
+    if (!strstr(err, "calder: this run is done, and ends without rank 1 of 2\n")) fail_msg("%s", err);
+    assert_true(strstr(out, "state hash") && strlen(saved) > 2);
+    free(err), free(out), free(saved);
+}
+
 // Checkpoints do not disturb, a finished run can be made longer, and its last row is a frame of its own no more.
 static void makes_a_run_longer(void** unused) {
     (void)unused;
@@ -291,8 +307,11 @@ static int create_folder(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_being_killed), cmocka_unit_test(survives_a_killed_rank),
-        cmocka_unit_test(makes_a_run_longer),    cmocka_unit_test(scenes_go_on),
+        cmocka_unit_test(survives_being_killed),
+        cmocka_unit_test(survives_a_killed_rank),
+        cmocka_unit_test(names_a_rank_that_does_not_end),
+        cmocka_unit_test(makes_a_run_longer),
+        cmocka_unit_test(scenes_go_on),
         cmocka_unit_test(names_every_mistake),
     };
     return cmocka_run_group_tests(tests, create_folder, NULL);

@@ -3,6 +3,7 @@
 //
 // What cannot be noticed is not tried: a pointer to something that was destroyed, and an array that is shorter than a count says.
 #define _POSIX_C_SOURCE 200809L
+#include "calder/calder_cuda.h"
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
 #include "calder/calder_run.h"

@@ -291,10 +291,15 @@ static const cal_machine_ops mpi_ops = {.name = "mpi",
                                         .collect = collect};
 
 cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, cal_error* error) {
+    int initialized = 0, finalized = 0, rank = 0, size = 0;
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_mpi: out must not be NULL");
     *out = NULL;
-    int initialized = 0, rank = 0, size = 0;
     MPI_Initialized(&initialized);
-    if (!initialized) return cal_fail(error, CAL_BAD_ARGUMENT, "call MPI_Init before cal_machine_mpi");
+    MPI_Finalized(&finalized);
+    if (!initialized || finalized)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "call cal_machine_mpi between MPI_Init and MPI_Finalize");
+    if (communicator == MPI_COMM_NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_mpi: MPI_COMM_NULL has no ranks");
     mpi_machine* machine = cal_allocate(1, sizeof *machine);
     MPI_Comm_rank(communicator, &rank);
     MPI_Comm_size(communicator, &size);
@@ -326,7 +331,7 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
 }
 
 cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out) {
-    if (plan->machine->ops != &mpi_ops) return CAL_BAD_ARGUMENT;
+    if (!plan || !out || plan->machine->ops != &mpi_ops) return CAL_BAD_ARGUMENT;
     const mpi_machine* machine = (const mpi_machine*)plan->machine;
     int64_t sums[2] = {0, 0};
     const cal_shown* shown = plan->traffic ? plan->traffic->shown : NULL;

@@ -241,13 +241,6 @@ static void follow(ranks_run* r, const word* w) {
     }
 }
 
-cal_status cal_run_follow(cal_run* run, cal_error* error) {
-    ranks_run* r = (ranks_run*)run;
-    if (r->leads) return cal_fail(error, CAL_BAD_ARGUMENT, "the first rank follows nobody");
-    for (word w = hear(r); w.kind != END; w = hear(r)) follow(r, &w);
-    return CAL_OK;
-}
-
 // --- Making one -----------------------------------------------------------------------------------------------------------------
 
 static const cal_run_ops ranks_ops = {.kind = "a simulation on ranks",
@@ -280,6 +273,8 @@ static const cal_run_ops ranks_ops = {.kind = "a simulation on ranks",
 
 cal_status cal_run_create_ranks(MPI_Comm communicator, cal_run* inner, cal_run** out, cal_error* error) {
     _Static_assert(sizeof(word) <= 256, "a word has its room");
+    if (!inner || !out || communicator == MPI_COMM_NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_ranks: there must be a communicator, a run and out");
     *out = NULL;
     const cal_model* model = cal_run_model(inner);
     if (!model || !cal_run_can(inner, CAL_RUN_GRAB) || !cal_run_can(inner, CAL_RUN_STATE))
@@ -290,12 +285,15 @@ cal_status cal_run_create_ranks(MPI_Comm communicator, cal_run* inner, cal_run**
     const size_t states = 2 * (size_t)cal_model_q_count(model) + 2 * (size_t)cal_model_v_count(model) +
                           (size_t)cal_model_actuator_count(model);
     if (r) r->numbers = cal_allocate(poses + forces + states + 1, sizeof *r->numbers);
-    if (!r || !r->numbers) {
+    // All ranks have one, or none has: what comes next is done by all of them.
+    int rank = 0, failed = !r || !r->numbers;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
+    if (failed || MPI_Comm_dup(communicator, &r->communicator) != MPI_SUCCESS) {
+        if (r) cal_free(r->numbers);
         cal_free(r);
-        return cal_fail(error, CAL_NO_MEMORY, "no memory for a run on ranks");
+        return failed ? cal_fail(error, CAL_NO_MEMORY, "no memory for a run on ranks")
+                      : cal_fail(error, CAL_MACHINE_FAILED, "the communicator could not be duplicated");
     }
-    int rank = 0;
-    MPI_Comm_dup(communicator, &r->communicator);
     MPI_Comm_rank(r->communicator, &rank);
     r->leads = rank == 0;
     r->inner = inner;
@@ -303,5 +301,14 @@ cal_status cal_run_create_ranks(MPI_Comm communicator, cal_run* inner, cal_run**
     r->base.channels = cal_run_channels(inner, &r->base.channel_count);
     r->base.grain = cal_run_grain(inner);
     *out = &r->base;
+    return CAL_OK;
+}
+
+cal_status cal_run_follow(cal_run* run, cal_error* error) {
+    if (!run || run->ops != &ranks_ops)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_follow: the run must be one of cal_run_create_ranks");
+    ranks_run* r = (ranks_run*)run;
+    if (r->leads) return cal_fail(error, CAL_BAD_ARGUMENT, "the first rank follows nobody");
+    for (word w = hear(r); w.kind != END; w = hear(r)) follow(r, &w);
     return CAL_OK;
 }
