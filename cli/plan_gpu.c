@@ -34,7 +34,8 @@ static bool read_one(char* text, cal_gpu_def* gpu) {
                                    {"peak", &gpu->peak, {"TF", "GF"}},
                                    {"launch", &gpu->launch, {NULL, NULL}},
                                    {"trip", &gpu->trip, {NULL, NULL}},
-                                   {"joint", &gpu->joint, {NULL, NULL}}};
+                                   {"joint", &gpu->joint, {NULL, NULL}},
+                                   {"child", &gpu->child, {NULL, NULL}}};
     for (size_t i = 0; i < CAL_ARRAY_COUNT(quantities); i++) {
         const quantity* q = &quantities[i];
         if (strcmp(text, q->name) != 0) continue;
@@ -54,7 +55,7 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
     if (good) return CAL_EXIT_DONE;
     return cal_complain(CAL_EXIT_MISTAKE,
                         "--gpu '%s' is not understood; allowed, with commas between: bandwidth=3.9TB/s, peak=33TF, "
-                        "launch=0.57us, trip=11us, joint=2.8us",
+                        "launch=0.57us, trip=11us, joint=2.8us, child=0.5us",
                         text);
 }
 
@@ -68,14 +69,14 @@ static void print_text(const char* name, const cal_model* model, int instances, 
     printf("%-13s %.3g TB/s, %.3g TF, %s per launch, %s per joint in turn\n\n", "GPU", gpu->bandwidth * 1e-12,
            gpu->peak * 1e-12, cal_duration_text(gpu->launch, text[0], sizeof text[0]),
            cal_duration_text(gpu->joint, text[1], sizeof text[1]));
-    printf(
-        "%-13s %s: %s for %.3g MB, %s for operations beyond, %s for joints one after the other, %s for %d launch%s\n",
-        "evaluation", cal_duration_text(price->seconds, text[0], sizeof text[0]),
-        cal_duration_text(price->moving, text[1], sizeof text[1]), price->bytes * 1e-6,
-        cal_duration_text(price->computing, text[2], sizeof text[2]),
-        cal_duration_text(price->waiting, text[3], sizeof text[3]),
-        cal_duration_text(price->launching, text[4], sizeof text[4]), price->launches,
-        price->launches == 1 ? "" : "es");
+    printf("%-13s %s: %s for %.3g MB, %s for operations beyond, %s for joints and children one after the other, %s for "
+           "%d launch%s\n",
+           "evaluation", cal_duration_text(price->seconds, text[0], sizeof text[0]),
+           cal_duration_text(price->moving, text[1], sizeof text[1]), price->bytes * 1e-6,
+           cal_duration_text(price->computing, text[2], sizeof text[2]),
+           cal_duration_text(price->waiting, text[3], sizeof text[3]),
+           cal_duration_text(price->launching, text[4], sizeof text[4]), price->launches,
+           price->launches == 1 ? "" : "es");
     printf("%-13s %.3g ns per joint, %.3g million evaluations per second\n", "",
            1e9 * price->seconds / ((double)joints * instances), 1e-6 * instances / price->seconds);
     printf("%-13s %.3g %% of 32 have a joint, %d level%s\n", "lanes", 100 * price->filled, price->levels,

@@ -680,6 +680,7 @@ typedef struct cal_gpu_def {
     double
         trip; ///< s for a kernel and the host's knowing that it is done: once per evaluation where control is on the host
     double joint; ///< s of an evaluation per joint of a chain, by one thread, where nothing hides how long memory takes
+    double child; ///< s that a node takes for each of its children, whose numbers are added one after the other
     uint32_t cookie;
 } cal_gpu_def;
 cal_gpu_def cal_default_gpu_def(void);

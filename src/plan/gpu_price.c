@@ -1,7 +1,7 @@
 // What forward dynamics costs on a GPU, without one: kernels by level as src/cuda issues them, each with its bytes, its operations and the
 // joints that follow each other in it.
 //
-//   time = ∑ over kernels (launch + longest column · joint + the larger of bytes / bandwidth and operations / peak)
+//   time = ∑ over kernels (launch + longest column · joint + most children · child + the larger of bytes / bandwidth and operations / peak)
 //
 // Waiting and moving are added, since a kernel begins and ends with joints whose memory nobody hides; the joint's time is of all three
 // passes, so that it is counted once per level. Many instances are one kernel, in which a thread goes along all joints.
@@ -20,8 +20,13 @@ static const uint32_t COOKIE = 0x47505531;
 
 // One H200, as bench/results/README.md says.
 cal_gpu_def cal_default_gpu_def(void) {
-    return (cal_gpu_def){
-        .bandwidth = 3.9e12, .peak = 33e12, .launch = 0.57e-6, .trip = 11e-6, .joint = 2.8e-6, .cookie = COOKIE};
+    return (cal_gpu_def){.bandwidth = 3.9e12,
+                         .peak = 33e12,
+                         .launch = 0.57e-6,
+                         .trip = 11e-6,
+                         .joint = 2.8e-6,
+                         .child = 0.5e-6,
+                         .cookie = COOKIE};
 }
 
 static cal_status check(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_error* error) {
@@ -31,7 +36,8 @@ static cal_status check(const cal_model* model, int instances, const cal_gpu_def
     if (instances < 1)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a GPU is priced for at least one instance, not %d", instances);
     if (!(gpu->bandwidth > 0.0 && gpu->peak > 0.0 && gpu->launch >= 0.0 && gpu->trip >= 0.0 && gpu->joint >= 0.0 &&
-          isfinite(gpu->bandwidth + gpu->peak + gpu->launch + gpu->trip + gpu->joint)))
+          gpu->child >= 0.0 &&
+          isfinite(gpu->bandwidth + gpu->peak + gpu->launch + gpu->trip + gpu->joint + gpu->child)))
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a GPU's bandwidth and peak must be above 0, and its times 0 or more, all of them finite");
     return CAL_OK;
@@ -68,22 +74,40 @@ static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
     out->filled = lanes > 0.0 ? (double)layout->copies * layout->model->node_count / lanes : 1.0;
 }
 
-// The longest column of each level, in blocks (or, of a long one, in joints), and how many levels there are.
-static int32_t* find_levels(const cal_layout* layout, int* count) {
+// Of each level: its longest column in blocks (of a chain in joints), and the most children that a lane has.
+typedef struct level {
+    int32_t longest, children;
+} level;
+
+// How many children the lane above one has, with this one.
+static int32_t count_child(const cal_layout* layout, const cal_column* column, int lane, int32_t* children) {
+    const int above = column->mixed ? layout->parent_columns[column->first_parent + lane] : column->parent;
+    return above < 0 ? 0 : ++children[(size_t)above * WIDTH + (size_t)column->parent_lane[lane]];
+}
+
+static level* find_levels(const cal_layout* layout, int* count) {
     const size_t columns = (size_t)layout->column_count;
-    int32_t *depth = cal_allocate(columns + 1, sizeof *depth), *longest = cal_allocate(columns + 1, sizeof *longest);
+    int32_t *depth = cal_allocate(columns + 1, sizeof *depth),
+            *children = cal_allocate(columns * WIDTH + 1, sizeof *children);
+    level* levels = cal_allocate(columns + 1, sizeof *levels);
     *count = 0;
-    if (depth) cal_layout_find_depths(layout, depth);
-    for (size_t i = 0; depth && longest && i < columns; i++) {
+    const bool good = depth && children && levels;
+    if (good) cal_layout_find_depths(layout, depth);
+    for (size_t i = 0; good && i < columns; i++) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
-        if (length > longest[depth[i]]) longest[depth[i]] = length;
+        level* own = &levels[depth[i]];
+        if (length > own->longest) own->longest = length;
+        for (int k = 0; k < column->pull_count; k++) {
+            const int32_t siblings = count_child(layout, column, column->pull_order[k], children);
+            if (siblings > own->children) own->children = siblings;
+        }
         if (depth[i] >= *count) *count = depth[i] + 1;
     }
-    const bool good = depth && longest;
     cal_free(depth);
-    if (good) return longest;
-    cal_free(longest);
+    cal_free(children);
+    if (good) return levels;
+    cal_free(levels);
     return NULL;
 }
 
@@ -102,12 +126,13 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
     cal_status status = cal_layout_create(&def, &layout, error);
     if (status) return status;
     add_columns(layout, out);
-    int32_t* longest = find_levels(layout, &out->levels);
-    if (!longest) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
-    for (int i = 0; longest && i < out->levels; i++) out->waiting += longest[i] * gpu->joint;
+    level* levels = find_levels(layout, &out->levels);
+    if (!levels) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
+    for (int i = 0; levels && i < out->levels; i++)
+        out->waiting += levels[i].longest * gpu->joint + levels[i].children * gpu->child;
     // The last level goes down and up in one kernel.
     out->launches = PASSES * out->levels - (out->levels > 0 ? 1 : 0);
-    cal_free(longest);
+    cal_free(levels);
     cal_layout_destroy(layout);
     return status;
 }
