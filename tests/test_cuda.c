@@ -52,9 +52,9 @@ static uint64_t simulate(const cal_model* model, const char* algorithm, const ch
 static void simulations_have_the_bits_of_one_core(void** state) {
     (void)state;
     static const char* const runs[][2] = {{"mobile:s=2,l=3,o=5", "gear"},
-                                          {"random:n=120,passive=1", "gear"},
+                                          {"random:n=120,passive=1,stop=50", "gear"},
                                           {"random:n=90", "rkf"},
-                                          {"random:n=60,passive=1", "implicit"},
+                                          {"random:n=60,passive=1,stop=50", "implicit"},
                                           {"chain:n=70", "rkck"},
                                           {"tree:height=4,fanout=3,joint=ball", "iec"},
                                           {"humanoid", "rk4"},
@@ -108,8 +108,8 @@ static void assembly_has_the_bits_of_one_core(void** state) {
                                           {"chain:n=40", "serial", "rkf"},
                                           {"mobile:s=2,l=60,o=3", "40", "gear"},
                                           {"mobile:s=2,l=60,o=3", "device", "rk4"},
-                                          {"random:n=150,passive=1", "balanced", "rk4"},
-                                          {"random:n=150,passive=1", "30", "gear"}};
+                                          {"random:n=150,passive=1,stop=50", "balanced", "rk4"},
+                                          {"random:n=150,passive=1,stop=50", "30", "gear"}};
     cal_machine* machine = make_machine();
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);
@@ -169,7 +169,7 @@ static uint64_t run_ensemble(const cal_model* model, const char* solver, int cou
 static void ensembles_have_the_bits_of_one_core(void** state) {
     (void)state;
     static const char* const runs[][2] = {
-        {"humanoid", "rk4"}, {"random:n=14,passive=1", "rk4"}, {"tree:height=3,fanout=2,joint=ball", "euler"}};
+        {"humanoid", "rk4"}, {"random:n=14,passive=1,stop=50", "rk4"}, {"tree:height=3,fanout=2,joint=ball", "euler"}};
     cal_machine* machine = make_machine();
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);
@@ -240,7 +240,7 @@ static void instances_have_steps_of_their_own_with_the_bits_of_one_core(void** s
     (void)state;
     static const char* const solvers[] = {"gear", "rkf", "rkck", "rki", "iec", "rkg"};
     cal_machine* machine = make_machine();
-    cal_model* models[] = {two_trees(), cal_test_model("random:n=14,passive=1")};
+    cal_model* models[] = {two_trees(), cal_test_model("random:n=14,passive=1,stop=50")};
     for (size_t m = 0; m < 2; m++) {
         for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
             uint64_t there, here;
@@ -299,7 +299,7 @@ static void views_show_the_instances(void** state) {
         cal_machine_destroy(machine);
         skip();
     }
-    cal_model* model = cal_test_model("random:n=14,passive=1");
+    cal_model* model = cal_test_model("random:n=14,passive=1,stop=50");
     const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
     double *q = cal_test_numbers((size_t)q_count), *v = cal_test_numbers((size_t)v_count);
     double *zeros = cal_test_numbers((size_t)v_count), *qdd = cal_test_numbers((size_t)v_count);

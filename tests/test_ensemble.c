@@ -95,7 +95,7 @@ static void instances_are_simulations(void** state) {
                                           {"fourbar", "bdf"},
                                           {"chain:n=6", "gear"},
                                           {"tree:height=3,fanout=2,joint=ball", "iec"},
-                                          {"random:n=12,passive=1", "rkg"}};
+                                          {"random:n=12,passive=1,stop=50", "rkg"}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         if (!cal_solver_help(runs[i][1])) continue;
         cal_model* model = cal_test_model(runs[i][0]);
@@ -114,7 +114,8 @@ static void instances_are_simulations(void** state) {
 
 static void lanes_are_simulations(void** state) {
     (void)state;
-    static const char* const models[] = {"humanoid:floor=0", "random:n=20,seed=3,passive=1", "chain:n=5,joint=ball"};
+    static const char* const models[] = {"humanoid:floor=0", "random:n=20,seed=3,passive=1,stop=50",
+                                         "chain:n=5,joint=ball"};
     static const char* const solvers[] = {"rk4", "euler"};
     for (size_t i = 0; i < 6; i++) {
         cal_model* model = cal_test_model(models[i / 2]);
@@ -222,7 +223,7 @@ static void numbers_do_not_matter(void** state) {
 static void instances_have_clocks(void** state) {
     (void)state;
     enum { COUNT = 9, MOVED = 2, DRIVEN = 5 };
-    cal_model* model = cal_test_model("random:n=8,seed=2,passive=1");
+    cal_model* model = cal_test_model("random:n=8,seed=2,passive=1,stop=50");
     const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
     cal_ensemble_def def = cal_default_ensemble_def();
     cal_test_motion motion = cal_test_random_motion(model, 4);

@@ -119,7 +119,7 @@ typedef struct cal_joint_def {
     ///< "implicit", where shapes can touch, in randomized simulation, and without #CAL_PART_STICTION
     bool limited;           ///< whether range holds; one-degree joints only
     double range[2];        ///< smallest and largest q
-    double limit_stiffness; ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
+    double limit_stiffness; ///< of the stops at both ends; 0: rigid where there are events, else chosen for about 10 Hz
     double limit_damping;   ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
     double
         motor_range[2]; ///< clamps the sum of what all actuators do to it; equal ends: no clamp; one-degree joints only

@@ -169,6 +169,7 @@ static void choose_stop(const cal_model* model, cal_joint* joint, const cal_node
     if (!joint->def->limited || joint->limit_stiffness != 0.0) return;
     const double rate = 2.0 * CAL_PI * CAL_STOP_FREQUENCY;
     joint->limit_stiffness = rate * rate * (diagonal(rigid, degree) + node->armature);
+    joint->rigid = true;
 }
 
 static cal_status fail_massless(const cal_model* model, const cal_node* node, cal_error* error) {

@@ -56,6 +56,7 @@ typedef struct cal_joint {
     const cal_joint_def* def; // axis normalised; name and limit_stiffness are not used
     const char* name;         // in the model's own memory, or NULL
     double limit_stiffness;   // as defined, or chosen
+    bool rigid; // it has stops, and their stiffness was chosen: where there are events they do not give way
     int32_t body, first_q, first_v, node;
 } cal_joint;
 

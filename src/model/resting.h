@@ -1,4 +1,4 @@
-// Joints that rest by dry friction.
+// Joints that rest: by dry friction, or on stops that do not give way.
 #pragma once
 #include "model/model.h"
 
@@ -7,6 +7,9 @@ static inline bool cal_sticks(const cal_joint_def* joint) {
     return joint->friction_loss > 0.0 && (joint->kind == CAL_REVOLUTE || joint->kind == CAL_PRISMATIC);
 }
 bool cal_model_sticks(const cal_model* model);
-// The same model without dry friction in these joints, and with a constraint for each of them, in their order after its own, that
-// keeps its velocity at zero; inactive.
+// Whether a joint may rest, in either way, and whether any joint of a model may.
+bool cal_joint_rests(const cal_model* model, int joint);
+bool cal_model_rests(const cal_model* model);
+// The same model without dry friction and without rigid stops in these joints, and with a constraint for each of them, in their order after
+// its own, that keeps its velocity at zero; inactive.
 cal_status cal_model_create_resting(const cal_model* model, cal_model** out, cal_error* error);

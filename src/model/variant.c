@@ -135,6 +135,17 @@ bool cal_model_sticks(const cal_model* model) {
     return false;
 }
 
+bool cal_joint_rests(const cal_model* model, int joint) {
+    const cal_joint* own = &model->joints[joint];
+    return (cal_sticks(own->def) && (model->disabled & CAL_PART_STICTION) == 0) || (own->def->limited && own->rigid);
+}
+
+bool cal_model_rests(const cal_model* model) {
+    for (int i = 0; i < model->joint_count; i++)
+        if (cal_joint_rests(model, i)) return true;
+    return false;
+}
+
 // The position is free.
 static void stay(double time, double* value, double* velocity, double* acceleration, void* user) {
     (void)time, (void)user;
@@ -145,7 +156,7 @@ static void stay(double time, double* value, double* velocity, double* accelerat
 static bool add_rests(const cal_model* model, cal_builder* builder) {
     bool fine = true;
     for (int i = 0; fine && i < model->joint_count; i++) {
-        if (!cal_sticks(model->joints[i].def)) continue;
+        if (!cal_joint_rests(model, i)) continue;
         cal_constraint_def rest = cal_default_constraint_def();
         rest.kind = CAL_COUPLING;
         rest.joint[0] = i;
@@ -169,7 +180,9 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
     for (int i = 0; fine && i < model->joint_count; i++) {
         cal_joint_def joint;
         cal_model_joint(model, i, &joint, NULL, NULL, NULL);
-        if (rests && cal_sticks(&joint)) joint.friction_loss = 0.0;
+        // Stops whose stiffness was chosen are such in the copy, too.
+        if (model->joints[i].rigid) joint.limit_stiffness = 0.0, joint.limited = joint.limited && !rests;
+        if (rests && cal_sticks(&joint) && (model->disabled & CAL_PART_STICTION) == 0) joint.friction_loss = 0.0;
         fine = cal_builder_add_joint(builder, model->joints[i].body, &joint) != CAL_NONE;
     }
     for (int i = 0; fine && i < model->actuator_count; i++)

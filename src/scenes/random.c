@@ -12,6 +12,7 @@
     CHOICE(joints, "all|revolute|prismatic|ball", "kinds of joint")                                                    \
     NUMBER(branching, 0.5, 0, 1, "0 is a chain, 1 hangs each body from any earlier one")                               \
     INTEGER(passive, 0, 0, 1, "1 adds friction, springs, stops and motors")                                            \
+    NUMBER(stop, 0, 0, 1e9, "stiffness of stops, N/m or N m/rad; 0: none was given")                                   \
     NUMBER(speed, 1, 0, 1000, "largest start velocity, rad/s or m/s")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
@@ -69,7 +70,7 @@ static int choose_pattern(cal_random* random, int joints, bool on_ground) {
     return cal_random_below(random, on_ground ? PATTERN_COUNT : FREE_PATTERN);
 }
 
-static void add_passive(cal_random* random, cal_builder* builder, cal_joint_def* joint, int body) {
+static void add_passive(cal_random* random, double stop, cal_builder* builder, cal_joint_def* joint, int body) {
     joint->damping = cal_random_between(random, 0.0, 0.1);
     if (joint->kind != CAL_FREE) joint->stiffness = cal_random_between(random, 0.0, 5.0);
     const bool single = cal_joint_v_count(joint->kind) == 1;
@@ -77,6 +78,7 @@ static void add_passive(cal_random* random, cal_builder* builder, cal_joint_def*
         joint->spring_reference = cal_random_between(random, -0.3, 0.3);
         joint->limited = cal_random_below(random, 2) == 0;
         joint->range[0] = -0.4, joint->range[1] = 0.4;
+        joint->limit_stiffness = stop;
     }
     const int number = cal_builder_add_joint(builder, body, joint);
     if (!single || cal_random_below(random, 2) == 0) return;
@@ -108,7 +110,7 @@ static void add_joints(cal_random* random, const double* values, cal_builder* bu
         else if (cal_random_below(random, 3) == 0)
             joint.zero = cal_random_between(random, -0.2, 0.2);
         if (values[at_passive] != 0.0)
-            add_passive(random, builder, &joint, body);
+            add_passive(random, values[at_stop], builder, &joint, body);
         else
             cal_builder_add_joint(builder, body, &joint);
     }

@@ -159,12 +159,12 @@ static cal_status fill(cal_system* system, cal_error* error) {
     const cal_model* const user = system->model;
     const cal_solver_ops* const ops = cal_find_solver(def->solver);
     // An implicit step stops a joint by itself, and knows no events.
-    if (system->sticks && cal_model_sticks(user) && !(ops && ops->implicit > 0)) {
+    if (system->sticks && cal_model_rests(user) && !(ops && ops->implicit > 0)) {
         status = cal_model_create_resting(user, &system->friction.model, error);
         if (status) return status;
         system->model = system->friction.model;
         if (!cal_system_create_friction(system, user))
-            return cal_fail(error, CAL_NO_MEMORY, "no memory for dry friction");
+            return cal_fail(error, CAL_NO_MEMORY, "no memory for joints that rest");
     }
     if (!system->def.machine) {
         status = cal_machine_serial(0, &system->own_machine, error);

@@ -220,7 +220,9 @@ static cal_status start(cal_system* system) {
     cal_status status = cal_system_apply(system);
     if (status) return status;
     cal_system_begin_passages(system);
+    const double due = system->watch.due; // in the step that a replay ends with
     cal_system_begin_watch(system);
+    if (system->replays) system->watch.due = due;
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
     system->calm_reach = 0.0;
     if (system->ops) {
@@ -435,7 +437,7 @@ static cal_status check_start(cal_system* system, cal_error* error) {
     system->spent = 0;
     if (system->running || system->replays) return CAL_OK;
     const cal_status status = cal_system_settle_friction(system);
-    return status ? cal_fail(error, status, "the forces of dry friction at t = %g s: %s", system->time,
+    return status ? cal_fail(error, status, "the forces of joints at rest at t = %g s: %s", system->time,
                              cal_status_text(status))
                   : cal_system_check_start(system, error);
 }

@@ -40,18 +40,26 @@ typedef struct cal_watch {
     double* numbers;          // q and v
 } cal_watch;
 
-// Joints with dry friction (system_friction.c).
+// Joints with dry friction, and with stops that do not give way (system_friction.c, system_stops.c).
 typedef struct cal_friction {
     cal_model* model; // the system's own; NULL: nothing sticks, and it is the user's
     int first, count; // of the constraints that keep joints at rest
-    double* limit;    // of each: the largest friction
+    double* limit;    // of each: the largest friction, or zero
     int32_t* degree;  // where its v is
+    // Stops, where any joint has some: where q is, the range (infinite without), what impacts lose (limit_damping), and the force that is
+    // none, of a joint that rests on its stop.
+    bool stops;
+    int32_t* position;
+    double *lowest, *highest, *hardness, *nothing, *looks;
+    bool* calm; // it has hit its stop, and does not leave it by more than the tolerance
     // Those that are slow where the solver begins: their accelerations without friction, their answers to it, and what becomes of them.
     int resting;
     int32_t *candidate, *side;
     double *free, *force, *answer, *matrix, *acceleration;
-    double *tau, *sum; // v_count: of those that slide; and room
-    double when;       // of the last event, and how many came without time going on
+    double *low, *high, *beyond; // of each candidate: between which forces it rests, and how far beyond it does not
+    double* base;                // v_count: accelerations without any of these forces
+    double *tau, *sum;           // v_count: of those that slide; and room
+    double when;                 // of the last event, and how many came without time going on
     int repeats;
 } cal_friction;
 
@@ -230,10 +238,27 @@ cal_status cal_system_watch_step(cal_system* system, double from, double to);
 // What was due, at the system's time.
 cal_status cal_system_take_event(cal_system* system, cal_error* error);
 
+// --- Stops (system_stops.c) ------------------------------------------------------------------------------------------
+
+bool cal_system_create_stops(cal_system* system, const cal_model* user); // false: no memory
+void cal_system_destroy_stops(cal_system* system);
+// Whether joint i of those that may rest is at its lower end, or its upper one: within a hundredth of the tolerance.
+bool cal_system_at_stop(const cal_system* system, int i, const double* q, bool upper);
+// Velocities after the impacts of joints that go into their stops; and who rests then.
+cal_status cal_system_hit_stops(cal_system* system);
+// What falls below zero when a joint goes into a stop.
+double cal_system_stop_margin(const cal_system* system, int i, const double* q, const double* v);
+// A time of the last step, between two looks, at which a joint turns round beyond its end; `to` where none does.
+cal_status cal_system_find_turn(cal_system* system, double from, double to, double* turn);
+
 // --- Dry friction (system_friction.c) --------------------------------------------------------------------------------
 
 bool cal_system_create_friction(cal_system* system, const cal_model* user); // false: no memory
 void cal_system_destroy_friction(cal_system* system);
+// The accelerations of joints in friction.candidate without their forces (free; base: of all), and their answers to these: a = free + G λ.
+cal_status cal_system_find_answers(cal_system* system);
+// λ between low and high that keeps as many a at zero as it can: friction.force, and friction.side of those that are at a bound.
+void cal_friction_find_sides(cal_friction* friction);
 // Decides which joints rest, before the solver begins.
 cal_status cal_system_settle_friction(cal_system* system);
 // tau and the friction of joints that slide.

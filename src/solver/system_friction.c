@@ -1,4 +1,4 @@
-// Dry friction that sticks, in joints of one degree, of a system that is advanced directly.
+// Joints of one degree that rest, of a system that is advanced directly: by dry friction, or on stops (system_stops.c).
 //
 // Coulomb's law: a joint that slides feels −f sign(q̇); one that rests is held by any force up to f. So a joint is in one of three modes,
 // and in each of them motion is smooth:
@@ -9,6 +9,8 @@
 // A mode ends at an event (system_watch.c), where the solver begins anew; whoever begins decides the modes, from q, v and the forces
 // alone: what moves faster than the tolerance slides; for the others friction λ within ±f is looked for that keeps as many at rest as it
 // can: a = free + G λ with a = 0, or λ = ±f and a against it.
+//
+// A joint that rests on a stop is held by friction and by any force out of the stop: λ from −f up, or from f down.
 //
 // The model of the system is the user's without friction in these joints, with such a row for each after the user's constraints.
 #include "base/error.h"
@@ -21,6 +23,8 @@
 // where a step ends must be found to do so where the next begins: both look beyond the limit by a part of it that is well above that,
 // the first by twice as much, and far below what anybody knows of friction.
 static const double BEYOND = 1e-7;
+// What is left of a joint's answer beside those of others when it follows from them: answers are known to about 1e-9.
+static const double DEPENDENT = 1e-7;
 // And one that begins to slide must not be stopped by rounding: it has stopped when it is a tenth of the tolerance beyond.
 static const double SLACK = 0.1;
 
@@ -36,24 +40,30 @@ bool cal_system_create_friction(cal_system* system, const cal_model* user) {
     f->candidate = cal_allocate(count, sizeof *f->candidate);
     f->side = cal_allocate(count, sizeof *f->side);
     f->acceleration = cal_allocate((size_t)system->model->v_count, sizeof *f->acceleration);
-    f->free = cal_allocate(2 * count + 2 * count * count, sizeof *f->free);
-    if (!f->tau || !f->sum || !f->limit || !f->degree || !f->candidate || !f->side || !f->acceleration || !f->free)
+    f->free = cal_allocate(5 * count + 2 * count * count, sizeof *f->free);
+    f->base = cal_allocate((size_t)system->model->v_count, sizeof *f->base);
+    if (!f->tau || !f->sum || !f->limit || !f->degree || !f->candidate || !f->side || !f->acceleration || !f->free ||
+        !f->base)
         return false;
     f->force = f->free + count;
-    f->answer = f->force + count;
+    f->low = f->force + count, f->high = f->low + count, f->beyond = f->high + count;
+    f->answer = f->beyond + count;
     f->matrix = f->answer + count * count;
     for (size_t i = 0; i < count; i++) {
         const int joint = system->model->constraints[f->first + (int)i].joint[0];
-        f->limit[i] = user->joints[joint].def->friction_loss;
+        // What the system's model still has of friction is smooth.
+        f->limit[i] = user->joints[joint].def->friction_loss - system->model->joints[joint].def->friction_loss;
         f->degree[i] = user->joints[joint].first_v;
     }
-    return true;
+    return cal_system_create_stops(system, user);
 }
 
 void cal_system_destroy_friction(cal_system* system) {
     cal_friction* f = &system->friction;
-    void* const arrays[] = {f->tau, f->sum, f->limit, f->degree, f->candidate, f->side, f->acceleration, f->free};
+    void* const arrays[] = {f->tau,  f->sum,          f->limit, f->degree, f->candidate,
+                            f->side, f->acceleration, f->free,  f->base};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_system_destroy_stops(system);
     cal_model_destroy(f->model);
 }
 
@@ -84,9 +94,12 @@ static cal_status stop_slow_ones(cal_system* system, bool* any) {
     double before[2], after[2];
     *any = false;
     for (int i = 0; i < f->count; i++) {
-        double* v = &system->v[f->degree[i]];
-        if (fabs(*v) > system->settings.absolute) {
-            let_slide(system, i, *v);
+        const double v = system->v[f->degree[i]];
+        const bool held =
+            cal_system_at_stop(system, i, system->q, false) || cal_system_at_stop(system, i, system->q, true);
+        const bool slow = fabs(v) <= system->settings.absolute || (f->stops && f->calm[i]);
+        if (!slow || (f->limit[i] == 0.0 && !held)) {
+            let_slide(system, i, v);
             continue;
         }
         f->tau[f->degree[i]] = 0.0;
@@ -103,24 +116,27 @@ static cal_status stop_slow_ones(cal_system* system, bool* any) {
     return status;
 }
 
-// The answer of joints at rest to forces on them: a = free + G λ, both with the user's constraints, from one look for each.
-static cal_status find_answers(cal_system* system) {
+// From one look for each.
+cal_status cal_system_find_answers(cal_system* system) {
     cal_friction* f = &system->friction;
     cal_status status = CAL_OK;
     for (int k = -1; k < f->resting && !status; k++) {
-        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = 1.0;
-        status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
-        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = 0.0;
+        const double own = k >= 0 ? f->tau[f->degree[f->candidate[k]]] : 0.0;
+        double* a = k >= 0 ? f->acceleration : f->base;
+        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = own + 1.0;
+        status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, a);
+        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = own;
         for (int i = 0; i < f->resting && !status; i++) {
-            const double a = f->acceleration[f->degree[f->candidate[i]]];
             if (k < 0)
-                f->free[i] = a;
+                f->free[i] = a[f->degree[f->candidate[i]]];
             else
-                f->answer[i * f->count + k] = a - f->free[i];
+                f->answer[i * f->count + k] = a[f->degree[f->candidate[i]]] - f->base[f->degree[f->candidate[i]]];
         }
     }
     return status;
 }
+
+static double bound_of(const cal_friction* f, int i, int side) { return side > 0 ? f->high[i] : f->low[i]; }
 
 // λ of those whose bound is not taken, so that they stay at rest: Gaussian elimination of a symmetric positive matrix.
 static void solve_at_rest(cal_friction* f) {
@@ -130,16 +146,24 @@ static void solve_at_rest(cal_friction* f) {
         const bool bound = f->side[i] != 0;
         for (int k = 0; k < n; k++)
             M[i * row + k] = bound || f->side[k] != 0 ? (i == k ? 1.0 : 0.0) : f->answer[i * row + k];
-        x[i] = bound ? f->side[i] * f->limit[f->candidate[i]] : -f->free[i];
+        x[i] = bound ? bound_of(f, i, f->side[i]) : -f->free[i];
         for (int k = 0; k < n && !bound; k++)
-            if (f->side[k] != 0) x[i] -= f->answer[i * row + k] * f->side[k] * f->limit[f->candidate[k]];
+            if (f->side[k] != 0) x[i] -= f->answer[i * row + k] * bound_of(f, k, f->side[k]);
     }
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++) {
+        // Of joints that loops make move together the first one holds them all.
+        const double own = f->side[k] != 0 ? 1.0 : f->answer[k * row + k];
+        if (!(M[k * row + k] > DEPENDENT * own)) {
+            for (int j = 0; j < n; j++) M[k * row + j] = M[j * row + k] = j == k ? 1.0 : 0.0;
+            x[k] = 0.0;
+            continue;
+        }
         for (int i = k + 1; i < n; i++) {
             const double factor = M[i * row + k] / M[k * row + k];
             for (int j = k; j < n && factor != 0.0; j++) M[i * row + j] -= factor * M[k * row + j];
             x[i] -= factor * x[k];
         }
+    }
     for (int k = n - 1; k >= 0; k--) {
         for (int j = k + 1; j < n; j++) x[k] -= M[k * row + j] * x[j];
         x[k] /= M[k * row + k];
@@ -148,7 +172,7 @@ static void solve_at_rest(cal_friction* f) {
 
 // Whose bound is taken: a convex problem with bounds, by the primal-dual active set method (Hintermüller, Ito and Kunisch): a bound is
 // taken where λ − a / Gᵢᵢ is beyond it, until nobody changes. Where that goes round, by as many sweeps of projected relaxation.
-static void find_sides(cal_friction* f) {
+void cal_friction_find_sides(cal_friction* f) {
     enum { MOST_TURNS = 50, SWEEPS = 1000 };
     const int n = f->resting, row = f->count;
     bool changed = true;
@@ -159,31 +183,42 @@ static void find_sides(cal_friction* f) {
         for (int i = 0; i < n; i++) {
             double a = f->free[i];
             for (int k = 0; k < n; k++) a += f->answer[i * row + k] * f->force[k];
-            const double limit = f->limit[f->candidate[i]], next = f->force[i] - a / f->answer[i * row + i];
-            int side = next > (1.0 + BEYOND) * limit ? 1 : next < -(1.0 + BEYOND) * limit ? -1 : 0;
+            const double next = f->force[i] - a / f->answer[i * row + i];
+            int side = next > f->high[i] + f->beyond[i] ? 1 : next < f->low[i] - f->beyond[i] ? -1 : 0;
             // One whose bound is taken keeps it while it moves against it.
             if (turn < MOST_TURNS && f->side[i] != 0) side = f->side[i] * a <= 0.0 ? f->side[i] : 0;
             changed = changed || side != f->side[i] || turn >= MOST_TURNS;
             f->side[i] = side;
-            if (turn >= MOST_TURNS) f->force[i] = side != 0 ? side * limit : next;
+            if (turn >= MOST_TURNS) f->force[i] = side != 0 ? bound_of(f, i, side) : next;
         }
     }
+}
+
+// Between which forces a joint rests.
+static void find_bounds(const cal_system* system, int i, const double* q, double* low, double* high, double* beyond) {
+    const cal_friction* f = &system->friction;
+    *low = cal_system_at_stop(system, i, q, true) ? -(double)INFINITY : -f->limit[i];
+    *high = cal_system_at_stop(system, i, q, false) ? (double)INFINITY : f->limit[i];
+    *beyond = BEYOND * f->limit[i] + (f->stops ? f->nothing[i] : 0.0);
 }
 
 cal_status cal_system_settle_friction(cal_system* system) {
     cal_friction* f = &system->friction;
     bool any = false;
     if (f->count == 0) return CAL_OK;
-    cal_status status = stop_slow_ones(system, &any);
+    cal_status status = cal_system_hit_stops(system);
+    if (!status) status = stop_slow_ones(system, &any);
     if (status || !any) return status;
     f->resting = 0;
     for (int i = 0; i < f->count; i++)
         if (rests(system, i)) f->candidate[f->resting++] = i;
-    for (int i = 0; i < f->resting; i++)
+    for (int i = 0; i < f->resting; i++) {
         cal_constraints_activate(system->constraints, f->first + f->candidate[i], false);
-    status = find_answers(system);
+        find_bounds(system, f->candidate[i], system->q, &f->low[i], &f->high[i], &f->beyond[i]);
+    }
+    status = cal_system_find_answers(system);
     if (status) return status;
-    find_sides(f);
+    cal_friction_find_sides(f);
     for (int i = 0; i < f->resting; i++)
         if (f->side[i] != 0)
             let_slide(system, f->candidate[i], -f->side[i]);
@@ -223,11 +258,17 @@ void cal_system_set_friction(cal_system* system, int constraint, bool forward) {
 
 // What falls to zero when a joint's mode ends: s q̇, or by how much the friction that there may be exceeds what there is. Of a joint
 // that rests system->constraints has the forces.
-static double margin(const cal_system* system, int i, const double* v) {
+static double margin(const cal_system* system, int i, const double* q, const double* v) {
     const cal_friction* f = &system->friction;
-    if (rests(system, i)) return (1.0 + 2.0 * BEYOND) * f->limit[i] - fabs(holding_force(system, i));
-    const double v_own = v[f->degree[i]];
-    return (f->tau[f->degree[i]] < 0.0 ? v_own : -v_own) + SLACK * system->settings.absolute;
+    if (rests(system, i)) {
+        double low, high, beyond;
+        find_bounds(system, i, q, &low, &high, &beyond);
+        const double force = holding_force(system, i);
+        return fmin(high - force, force - low) + 2.0 * beyond;
+    }
+    const double v_own = v[f->degree[i]], stop = cal_system_stop_margin(system, i, q, v);
+    if (f->limit[i] == 0.0) return stop;
+    return fmin(stop, (f->tau[f->degree[i]] < 0.0 ? v_own : -v_own) + SLACK * system->settings.absolute);
 }
 
 static bool any_rests(const cal_system* system) {
@@ -242,16 +283,15 @@ static cal_status least_margin(cal_system* system, double time, double* least) {
     cal_status status = cal_system_sample(system, time, q, v, NULL);
     if (!status && any_rests(system)) status = find_holding_forces(system, time, q, v);
     *least = (double)INFINITY;
-    for (int i = 0; !status && i < system->friction.count; i++) *least = fmin(*least, margin(system, i, v));
+    for (int i = 0; !status && i < system->friction.count; i++) *least = fmin(*least, margin(system, i, q, v));
     return status;
 }
 
-cal_status cal_system_watch_friction(cal_system* system, double from, double to, double* due) {
-    double least, a = from, b = to;
-    if (system->friction.count == 0) return CAL_OK;
-    cal_status status = least_margin(system, to, &least);
-    if (status || !(least < 0.0)) return status;
-    // The first time at which one is over, by halving: margins of several joints have corners. A step is 2⁻⁵² of itself then.
+// The first time at which a mode is over between a, where none is, and b, by halving: margins of several joints have corners. A step is
+// 2⁻⁵² of itself then.
+static cal_status halve(cal_system* system, double a, double b, double* due) {
+    double least;
+    cal_status status = CAL_OK;
     for (int turn = 0; turn < 60 && !status; turn++) {
         const double middle = a + 0.5 * (b - a);
         if (!(middle > a && middle < b)) break;
@@ -260,6 +300,23 @@ cal_status cal_system_watch_friction(cal_system* system, double from, double to,
     }
     *due = b;
     return status;
+}
+
+cal_status cal_system_watch_friction(cal_system* system, double from, double to, double* due) {
+    // A joint may go into its stop and come back in one step.
+    enum { LOOKS = 4 };
+    const int looks = system->friction.stops ? LOOKS : 1;
+    if (system->friction.count == 0) return CAL_OK;
+    for (int k = 1; k <= looks; k++) {
+        const double a = from + (to - from) * (k - 1) / looks, b = k == looks ? to : from + (to - from) * k / looks;
+        double turn = b, least = 0.0;
+        cal_status status = system->friction.stops ? cal_system_find_turn(system, a, b, &turn) : CAL_OK;
+        if (!status) status = least_margin(system, turn, &least);
+        if (!status && !(least < 0.0) && turn < b) status = least_margin(system, turn = b, &least);
+        if (status) return status;
+        if (least < 0.0) return halve(system, a, turn, due);
+    }
+    return CAL_OK;
 }
 
 // So many events at one time: joints that hold each other neither slide nor rest.
@@ -274,7 +331,7 @@ cal_status cal_system_take_friction(cal_system* system, cal_error* error) {
     return f->repeats < MOST_REPEATS
                ? CAL_OK
                : cal_fail(error, CAL_NOT_CONVERGED,
-                          "dry friction does not settle at t = %.9g s: %d times its joints began to slide and stopped; "
-                          "leave out stiction (--disable stiction)",
+                          "joints at rest do not settle at t = %.9g s: %d times they began to move and stopped; "
+                          "leave out stiction (--disable stiction), or give stops a stiffness",
                           system->time, MOST_REPEATS);
 }
