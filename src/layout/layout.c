@@ -210,6 +210,7 @@ static cal_status find_cuts(cal_workshop* shop) {
     if (!shop->cut) return CAL_NO_MEMORY;
     for (int node = model->node_count - 1; node >= 0; node--) {
         const int parent = model->nodes[node].parent;
+        if (shop->lasts && shop->owners[node] < shop->lasts[node]) shop->cut[node] = true; // the trunk
         if (parent >= 0 && (shop->cut[node] || shop->owners[node] != shop->owners[parent])) shop->cut[parent] = true;
     }
     return CAL_OK;
@@ -217,10 +218,8 @@ static cal_status find_cuts(cal_workshop* shop) {
 
 // Finds the columns.
 static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* shop) {
-    *shop = (cal_workshop){.owners = def->owners,
-                           .lasts = mixes ? NULL : def->lasts,
-                           .mixes = mixes,
-                           .layout = cal_allocate(1, sizeof(cal_layout))};
+    *shop = (cal_workshop){
+        .owners = def->owners, .lasts = def->lasts, .mixes = mixes, .layout = cal_allocate(1, sizeof(cal_layout))};
     shop->newest = cal_allocate(2 * (size_t)def->processors, sizeof *shop->newest);
     cal_layout* layout = shop->layout;
     shop->out_of_memory = !layout || !shop->newest;
@@ -269,8 +268,8 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) try_mixed(def, &shop);
     cal_layout* layout = shop.layout;
     cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
-    if (status == CAL_OK && def->lasts && !layout->mixes)
-        status = cal_layout_copy_trunk(layout);
+    if (status == CAL_OK && def->lasts)
+        status = cal_workshop_copy_trunk(&shop);
     else if (status == CAL_OK)
         find_shared(layout, def->lasting);
     if (status == CAL_OK) status = place_frames(layout, shop.root_count);

@@ -172,8 +172,7 @@ enum { CAL_KEEP_ALL = -1 };
 enum { CAL_GROUP_TOP = 1 };
 
 // What to lay out: owners gives each node's processor; NULL: all are processor 0's. lasts: each node is computed by all processors from
-// owners to lasts, among which are those of its children; NULL: by its owner alone. Where mixed columns are faster they are taken
-// instead, which are their owners' alone.
+// owners to lasts, among which are those of its children; NULL: by its owner alone.
 typedef struct cal_layout_def {
     const cal_model* model;
     int width, copies, processors, keep;
@@ -190,9 +189,6 @@ void cal_layout_destroy(cal_layout* layout);
 cal_status cal_layout_fill_constants(cal_layout* layout);
 // Fills layout->extras (extras.c); part of making a layout.
 cal_status cal_layout_fill_extras(cal_layout* layout, bool by_lane);
-// Copies the trunk's columns to all processors that compute them, with stand-ins for columns that others have below them (trunk.c); part
-// of making a layout, before anything has a place.
-cal_status cal_layout_copy_trunk(cal_layout* layout);
 // After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
 void cal_layout_repeat_y(const cal_layout* layout, double* y);
 void cal_layout_repeat_v(const cal_layout* layout, double* v);

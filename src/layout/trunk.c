@@ -9,10 +9,12 @@
 //     processor 1      trunk, a copy  [a]    b      [c]
 //     processor 2      trunk, a copy  [a]    [b]    c
 //
+// Mixed columns, which are below private ones, follow all others as they were laid out.
+//
 // Where memory is not shared, only this processor's copies and stand-ins are made, beside everybody's own columns. Sums on the ground are
 // pulled by the processor that has the ground: 0, and where memory is not shared each.
 #include "base/memory.h"
-#include "layout/layout.h"
+#include "layout/workshop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ typedef struct copier {
     cal_layout* layout;
     const cal_column* old; // as they were laid out
     const int32_t* old_nodes;
-    int old_count;
+    int old_count, packed;    // of them, those that are not mixed, which come first
     int32_t *end, *home, *at; // per old column: one past its subtree; its first copy; its copy of the processor at hand
     int32_t* shows;           // per processor: the last of its columns whose slots others pull, or -1
     int columns, blocks, twins;
@@ -46,7 +48,7 @@ static void add_copy(copier* k, int c, int processor) {
         *fresh = *old;
         fresh->first_block = k->blocks;
         fresh->owner = processor;
-        fresh->parent = old->parent < 0 ? -1 : here ? k->at[old->parent] : k->home[old->parent];
+        fresh->parent = old->parent < 0 ? -1 : here && !old->mixed ? k->at[old->parent] : k->home[old->parent];
         fresh->shared = shared;
         fresh->repeated = !first;
         memcpy(layout->block_nodes + (size_t)k->blocks * width, k->old_nodes + (size_t)old->first_block * width,
@@ -54,7 +56,7 @@ static void add_copy(copier* k, int c, int processor) {
         const int from = layout->columns[k->home[c]].first_block;
         for (int i = 0; !first && layout->keep == CAL_KEEP_ALL && i < old->block_count; i++)
             layout->twins[layout->twin_count++] = (cal_twin){from + i, k->blocks + i};
-        if (cal_column_is_shown(layout, fresh)) k->shows[processor] = k->columns;
+        if (!old->mixed && cal_column_is_shown(layout, fresh)) k->shows[processor] = k->columns;
     }
     k->columns++;
     k->blocks += old->block_count;
@@ -69,6 +71,7 @@ static void add_stand_in(copier* k, int c, int processor) {
         fresh->parent = k->old[c].parent < 0 ? -1 : k->at[k->old[c].parent];
         fresh->first_block = k->blocks;
         fresh->block_count = fresh->node_count = fresh->child_count = 0;
+        fresh->gathers = false;
     }
     k->columns++;
 }
@@ -78,7 +81,7 @@ static void go_through(copier* k) {
     k->columns = k->blocks = k->twins = 0;
     for (int p = 0; p < k->layout->processors; p++) {
         const bool here = keep == CAL_KEEP_ALL || keep == p, has_ground = keep == CAL_KEEP_ALL ? p == 0 : here;
-        for (int c = 0; c < k->old_count;) {
+        for (int c = 0; c < k->packed;) {
             const cal_column* column = &k->old[c];
             if (takes_part(column, p)) {
                 if (here || column->owner == p) add_copy(k, c, p);
@@ -89,6 +92,7 @@ static void go_through(copier* k) {
             c = k->end[c];
         }
     }
+    for (int c = k->packed; c < k->old_count; c++) add_copy(k, c, k->old[c].owner);
 }
 
 // A processor posts its private subtrees together, with the last of them, which is its own signal.
@@ -111,7 +115,7 @@ static int compare_twins(const void* left, const void* right) {
 
 static cal_status copy_all(copier* k) {
     cal_layout* layout = k->layout;
-    for (int c = k->old_count - 1; c >= 0; c--) {
+    for (int c = k->packed - 1; c >= 0; c--) {
         if (k->end[c] == 0) k->end[c] = c + 1;
         const int parent = k->old[c].parent;
         if (parent >= 0 && k->end[parent] == 0) k->end[parent] = k->end[c];
@@ -132,17 +136,23 @@ static cal_status copy_all(copier* k) {
     return CAL_OK;
 }
 
-cal_status cal_layout_copy_trunk(cal_layout* layout) {
+cal_status cal_workshop_copy_trunk(cal_workshop* shop) {
+    cal_layout* layout = shop->layout;
     const size_t count = (size_t)layout->column_count, processors = (size_t)layout->processors;
     int32_t* lists = cal_allocate(3 * count + processors, sizeof *lists);
     cal_column* old = layout->columns;
     int32_t* old_nodes = layout->block_nodes;
     copier k = {.layout = layout, .old = old, .old_nodes = old_nodes, .old_count = (int)count};
     if (!lists) return CAL_NO_MEMORY;
+    while (k.packed < k.old_count && !old[k.packed].mixed) k.packed++;
     k.end = lists, k.home = k.end + count, k.at = k.home + count, k.shows = k.at + count;
     layout->columns = NULL;
     layout->block_nodes = NULL;
     const cal_status status = copy_all(&k);
+    // Mixed columns and those that they hang on are one processor's each.
+    for (int i = 0; i < shop->origin_count; i++) shop->origins[i].column = k.home[shop->origins[i].column];
+    for (int i = 0; shop->heads && i < layout->model->node_count; i++)
+        shop->heads[i].column = k.home[shop->heads[i].column];
     cal_free(old);
     cal_free(old_nodes);
     cal_free(lists);

@@ -57,6 +57,9 @@ void cal_pack_columns(cal_workshop* shop);
 // Columns for what hangs on others; then, once frames are placed, what their lanes read and gather.
 void cal_mix_columns(cal_workshop* shop);
 cal_status cal_place_mixed(const cal_workshop* shop);
+// Copies the trunk's columns to all processors that compute them, with stand-ins for columns that others have below them (trunk.c), before
+// anything has a place.
+cal_status cal_workshop_copy_trunk(cal_workshop* shop);
 // Whether so many lanes are dead that mixed columns may be faster; how long an evaluation takes, relative to other columns of the model.
 bool cal_workshop_is_sparse(const cal_workshop* shop);
 double cal_workshop_price(const cal_workshop* shop);

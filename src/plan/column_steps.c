@@ -8,6 +8,12 @@ static bool is_shared(const cal_layout* layout, int column) {
     return column < 0 ? layout->ground_shared : layout->columns[column].shared;
 }
 
+// Whether a processor walks the column with its own subtrees. Where the trunk is repeated other processes' columns have no steps here.
+static bool is_private(const cal_layout* layout, int column) {
+    const cal_column* c = &layout->columns[column];
+    return !c->shared && c->source < 0 && (!layout->repeats || cal_layout_keeps(layout, c));
+}
+
 // Pulls the children of a shared column (or of the ground) in the order of the tree. All are waited for first, so that a
 // machine can fetch what one of them left while it waits for the next.
 static void pull_children(cal_step_writer* w, const cal_column_tree* t, int parent) {
@@ -42,12 +48,11 @@ static void go_up(cal_step_writer* w, const cal_layout* layout, int column) {
 
 // Private columns come in walking order, so the next one is a child of the last, or of one of its ancestors, or begins a new
 // subtree: close columns until its parent is the open one.
-void cal_columns_visit_private(cal_step_writer* w, const cal_layout* layout) {
+static void visit_depth_first(cal_step_writer* w, const cal_layout* layout) {
     int open = -1;
     for (int column = 0; column <= layout->column_count; column++) {
         const bool ends = column == layout->column_count;
-        if (!ends && (layout->columns[column].shared || layout->columns[column].source >= 0)) continue;
-        if (!ends && layout->repeats && !cal_layout_keeps(layout, &layout->columns[column])) continue;
+        if (!ends && !is_private(layout, column)) continue;
         const int parent =
             ends || is_shared(layout, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
         while (open != parent) {
@@ -66,7 +71,7 @@ void cal_columns_visit_private(cal_step_writer* w, const cal_layout* layout) {
 static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
     const int count = layout->column_count;
     for (int i = 0; i < count; i++)
-        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_down(w, layout, i);
+        if (is_private(layout, i) && !layout->columns[i].mixed) go_down(w, layout, i);
     for (int i = 0, end; i < count; i = end) {
         const cal_column* first = &layout->columns[i];
         for (end = i + 1; end < count && layout->columns[end].mixed && layout->columns[end].owner == first->owner;)
@@ -86,7 +91,14 @@ static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
         for (int k = top - 1; k >= i; k--) go_up(w, layout, k);
     }
     for (int i = 0; i < count; i++)
-        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_up(w, layout, i);
+        if (is_private(layout, i) && !layout->columns[i].mixed) go_up(w, layout, i);
+}
+
+void cal_columns_visit_private(cal_step_writer* w, const cal_layout* layout) {
+    if (layout->mixes)
+        visit_mixed(w, layout);
+    else
+        visit_depth_first(w, layout);
 }
 
 static void emit_steps(cal_step_writer* w, const void* argument) {
@@ -94,10 +106,7 @@ static void emit_steps(cal_step_writer* w, const void* argument) {
     const cal_layout* layout = t->layout;
     for (int column = 0; column < layout->column_count; column++)
         if (layout->columns[column].shared) go_down(w, layout, column);
-    if (layout->mixes)
-        visit_mixed(w, layout);
-    else
-        cal_columns_visit_private(w, layout);
+    cal_columns_visit_private(w, layout);
     for (int column = layout->column_count - 1; column >= 0; column--) {
         if (!layout->columns[column].shared) continue;
         pull_children(w, t, column);

@@ -268,6 +268,13 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
            plan->program->name, plan->machine->ops->name, plan->model->joint_count, layout->width, layout->column_count,
            long_columns, layout->block_count,
            layout->block_count ? 100.0 * live / ((double)layout->block_count * layout->width) : 0.0);
+    int trunk = 0;
+    for (int i = 0; layout->repeats && i < layout->column_count; i++)
+        trunk += layout->columns[i].shared && !layout->columns[i].repeated;
+    if (layout->repeats)
+        APPEND("  the trunk, %d columns, is every processor's that has something below it; the others show what they "
+               "have\n",
+               trunk);
     for (int i = 0; i < plan->program->pass_count; i++) {
         const cal_pass* pass = &plan->program->passes[i];
         const char* direction = pass->direction == CAL_OUTBOUND ? "outbound" : "inbound";

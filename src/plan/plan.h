@@ -100,7 +100,7 @@ typedef struct cal_column_tree {
     int32_t *first, *next;
 } cal_column_tree;
 void cal_trunk_emit_steps(cal_step_writer* writer, const void* tree);
-// A private column's steps, in either form: down, and up with what comes after it.
+// The steps of private columns, in either form.
 void cal_columns_visit_private(cal_step_writer* writer, const cal_layout* layout);
 
 // Finds the stages of the plan's program; part of making a plan. false: it has more than CAL_MOST_STAGES.
