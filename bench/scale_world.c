@@ -5,10 +5,12 @@
 // have nothing to do with each other, one on each of p cores: the ceiling.
 #include "scale_world.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "progress.h"
 #include "quantities.h"
@@ -20,7 +22,7 @@ typedef struct world_row {
     int processors, used;
     double measured, predicted, ceiling; // s, s, times
     double balance, bound;               // of the price: world_price.h
-    cal_world_report report;             // of the last run
+    cal_world_report report;             // of the run in the middle
     uint64_t hash;
     bool same;
 } world_row;
@@ -82,8 +84,10 @@ static double find_ceiling(const cal_world_source* source, double time, int coun
 
 static int measure_row(const cal_world_source* source, const cal_scale_world* s, const cal_priced_world* priced,
                        world_row* r) {
-    double samples[CAL_SCALE_RUNS];
+    double samples[CAL_SCALE_RUNS], sorted[CAL_SCALE_RUNS];
+    cal_world_report reports[CAL_SCALE_RUNS] = {0};
     int status = CAL_EXIT_DONE;
+    r->same = true;
     for (int run = 0; run < s->runs && status == CAL_EXIT_DONE; run++) {
         char text[64];
         cal_machine* machine = NULL;
@@ -93,15 +97,21 @@ static int measure_row(const cal_world_source* source, const cal_scale_world* s,
         if (status == CAL_EXIT_DONE) status = cal_world_make(source, machine, &made);
         if (status == CAL_EXIT_DONE) status = advance(&made, s->time, &samples[run]);
         if (status == CAL_EXIT_DONE) {
-            cal_world_get_report(made.world, &r->report);
-            r->used = r->report.processors > 1 ? r->report.processors : 1;
-            r->hash = r->report.hash;
+            cal_world_get_report(made.world, &reports[run]);
+            r->hash = reports[run].hash;
+            r->same &= r->hash == priced->report.hash;
         }
         cal_world_unmake(&made);
         cal_machine_destroy(machine);
     }
-    if (status == CAL_EXIT_DONE) r->measured = cal_median(samples, s->runs);
-    r->same = r->hash == priced->report.hash;
+    if (status != CAL_EXIT_DONE) return status;
+    memcpy(sorted, samples, (size_t)s->runs * sizeof *sorted);
+    r->measured = cal_median(sorted, s->runs);
+    int middle = 0;
+    for (int run = 1; run < s->runs; run++)
+        if (fabs(samples[run] - r->measured) < fabs(samples[middle] - r->measured)) middle = run;
+    r->report = reports[middle];
+    r->used = r->report.processors > 1 ? r->report.processors : 1;
     return status;
 }
 

@@ -70,7 +70,10 @@ static void print_table(const char* name, double time, const cal_priced_world* r
     if (best->used == 1)
         printf(
             "\nThis world stays on one core: it is too small, or too much of it is in one place, to gain a tenth.\n");
-    else if (best->used < last->processors)
+    if (best->used == 1 && last->report.windows > 0)
+        printf("Divided among %d processors, %.2g of them would be at work on the average while domains run.\n",
+               last->processors, last->balance);
+    if (best->used > 1 && best->used < last->processors)
         printf("\n%d of %d processors give the shortest time.\n", best->used, last->processors);
 }
 

@@ -81,8 +81,9 @@ int cal_world_find_price(const cal_world_source* source, int processors, double 
     if (divided) out->used = r->processors;
     out->seconds = divided || !one ? r->busiest_s + r->between_s : one->seconds;
     out->speedup = one ? one->seconds / out->seconds : 1;
-    out->balance = divided ? r->domains_s / r->busiest_s : 1;
-    out->bound = divided ? (r->domains_s + r->between_s) / (r->largest_s + r->between_s) : 1;
+    const bool tried = r->windows > 0; // and not worth it, where it is not divided
+    out->balance = tried ? r->domains_s / r->busiest_s : 1;
+    out->bound = tried ? (r->domains_s + r->between_s) / (r->largest_s + r->between_s) : 1;
     return CAL_EXIT_DONE;
 }
 
