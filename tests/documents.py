@@ -234,7 +234,7 @@ def read_text(page, names):
     for line, text in enumerate(page.read_text().split("\n"), 1):
         fence ^= text.startswith("```")
         for name in re.findall(r"\b(?:cal|CAL)_\w+", text):
-            if name not in names and not any(other.startswith(name) for other in names if name.endswith("_")):
+            if name not in names and not any(other.startswith(name.rstrip("_") + "_") for other in names): # or a family of names
                 complain(page, line, f"there is no {name}")
         if fence:
             continue

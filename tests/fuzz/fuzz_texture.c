@@ -1,7 +1,9 @@
 // Textures from anywhere: the same bytes as a PNG file, and as what a model file says of one that is made.
 #include "fuzz.h"
+#include "base/memory.h"
 #include "calder/calder_read.h"
 #include "model/png.h"
+#include "read/grey.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
         if (fine && cal_png_trouble(bytes, count) != NULL) abort();
         cal_builder_destroy(builder);
     }
+    // As a height field.
+    int width, height;
+    uint8_t* levels = NULL;
+    if (cal_png_grey(bytes, count, 1 << 20, &width, &height, &levels) == NULL)
+        memset(levels, 0, (size_t)width * (size_t)height);
+    cal_free(levels);
     read_made(bytes, count);
     return 0;
 }

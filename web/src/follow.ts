@@ -17,7 +17,7 @@ export class Follow {
   private own = -1; // that takes the model with it
   private size = 0;
   private looked = 0;
-  private taken = false;
+  taken = false; // by somebody else
 
   constructor(private readonly stage: Stage) {
     stage.controls.addEventListener('start', () => this.leave());

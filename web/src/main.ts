@@ -410,6 +410,8 @@ class Viewer {
     side.hidden = show === undefined ? !side.hidden : !show;
     element('plots-toggle').setAttribute('aria-pressed', String(!side.hidden));
     this.leaveRoom();
+    // On a telephone the panel takes half of the room.
+    if (window.innerWidth <= 720 && this.size > 0 && !this.follow.taken) this.fit();
     if (side.hidden) return;
     this.plots?.resize();
     this.plots?.draw(performance.now(), 0);
@@ -421,7 +423,8 @@ class Viewer {
     const narrow = window.innerWidth <= 720;
     const right = side.hidden || narrow ? 0 : side.offsetWidth + 14;
     const top = narrow ? element('title').getBoundingClientRect().bottom : tools.bottom;
-    this.stage.setCovered({ right, top, bottom: window.innerHeight - element('controls').getBoundingClientRect().top });
+    const below = narrow && !side.hidden ? side : element('controls');
+    this.stage.setCovered({ right, top, bottom: window.innerHeight - below.getBoundingClientRect().top });
   }
 
   fit(): void {

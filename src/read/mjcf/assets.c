@@ -1,11 +1,12 @@
 // Meshes, height fields, materials, and other models to attach from. A file is read when something needs it, and once.
 #include "base/memory.h"
+#include "read/grey.h"
 #include "read/mjcf/mjcf.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_TEXT = 64 << 20 };
+enum { MODEL_TEXT = 64 << 20, FIELD_FILE = 256 << 20, HEIGHTS = 10000000 };
 
 // A file's name without folder and ending: what an asset without a name is called.
 static const char* name_of_file(cal_xml_document* document, const char* file) {
@@ -358,28 +359,72 @@ static cal_status build_field(mjcf_source* source, mjcf_field* field, int rows, 
     return field->number != CAL_NONE ? CAL_OK : mjcf_no_memory(field->node, error);
 }
 
+// MuJoCo's own format: numbers of rows and columns (int32), then rows of heights (float32) from the lowest y on; little-endian.
+static const char* read_heights(const uint8_t* bytes, size_t size, int* rows, int* columns, double** out) {
+    uint32_t head[2] = {0, 0};
+    for (int i = 0; size >= 8 && i < 8; i++) head[i / 4] |= (uint32_t)bytes[i] << (8 * (i % 4));
+    if (head[0] < 2 || head[1] < 2 || head[0] > HEIGHTS || head[1] > HEIGHTS || (int64_t)head[0] * head[1] > HEIGHTS ||
+        size != 8 + 4 * (size_t)head[0] * head[1])
+        return "it is neither a PNG file nor a field of heights";
+    *rows = (int)head[0], *columns = (int)head[1];
+    *out = cal_allocate((size_t)head[0] * head[1], sizeof **out);
+    if (*out == NULL) return "there is no memory for it";
+    for (int r = 0; r < *rows; r++)
+        for (int c = 0; c < *columns; c++) {
+            const uint8_t* at = bytes + 8 + 4 * ((size_t)r * head[1] + (size_t)c);
+            const uint32_t bits = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+            float height;
+            memcpy(&height, &bits, sizeof height);
+            if (!isfinite(height)) return "one of its heights is not finite";
+            (*out)[(size_t)(*rows - 1 - r) * head[1] + (size_t)c] = (double)height;
+        }
+    return NULL;
+}
+
+// Heights as `elevation` has them: from the highest y on.
+static cal_status read_field_file(mjcf_source* source, cal_xml_node* node, const char* file, int* rows, int* columns,
+                                  double** out, cal_error* error) {
+    char path[CAL_PATH], *bytes = NULL;
+    uint8_t* levels = NULL;
+    size_t size;
+    MJCF_TRY(mjcf_resolve_file(source, source->compiler.mesh_folder, file, node, path, error));
+    MJCF_TRY(cal_file_read(path, FIELD_FILE, node, &bytes, &size, error));
+    const bool is_png = size > 4 && memcmp(bytes, "\x89PNG", 4) == 0;
+    const char* why = is_png ? cal_png_grey((const uint8_t*)bytes, size, HEIGHTS, columns, rows, &levels)
+                             : read_heights((const uint8_t*)bytes, size, rows, columns, out);
+    cal_free(bytes);
+    if (why == NULL && is_png) {
+        const size_t count = (size_t)*rows * (size_t)*columns;
+        *out = cal_allocate(count, sizeof **out);
+        for (size_t i = 0; *out != NULL && i < count; i++) (*out)[i] = levels[i];
+        if (*out == NULL) why = "there is no memory for it";
+    }
+    cal_free(levels);
+    return why == NULL ? CAL_OK : cal_xml_fail(node, error, CAL_BAD_MODEL, "'%.200s': %s", file, why);
+}
+
 static cal_status load_field(mjcf_source* source, mjcf_field* field, cal_error* error) {
     cal_xml_node* node = field->node;
+    const char* file = cal_xml_text(node, "file");
     field->loaded = true;
-    if (cal_xml_text(node, "file") != NULL) {
-        cal_report_add(source->reader->report, node, CAL_ISSUE_NOT_SIMULATED, "hfield file",
-                       "height fields from images are not read; their geoms are left out");
-        return CAL_OK;
-    }
     double size[4] = {0.0, 0.0, 0.0, 0.0};
-    int rows = 0, columns = 0, given;
+    int rows = 0, columns = 0, given = 0;
     MJCF_TRY(mjcf_integer(node, "nrow", &rows, error));
     MJCF_TRY(mjcf_integer(node, "ncol", &columns, error));
     MJCF_TRY(cal_xml_numbers(node, "size", 4, 4, size, NULL, error));
-    if (rows < 2 || columns < 2 || (int64_t)rows * columns > 10000000)
-        return cal_xml_fail(node, error, CAL_BAD_MODEL, "%d rows of %d heights are too few or too many", rows, columns);
-    double* heights;
-    MJCF_TRY(all_numbers(node, "elevation", &heights, &given, error));
-    cal_status status;
-    if (given != 0 && given != rows * columns)
+    double* heights = NULL;
+    cal_status status = CAL_OK;
+    if (file != NULL) {
+        status = read_field_file(source, node, file, &rows, &columns, &heights, error);
+        given = rows * columns;
+    }
+    if (status == CAL_OK && (rows < 2 || columns < 2 || (int64_t)rows * columns > HEIGHTS))
+        status =
+            cal_xml_fail(node, error, CAL_BAD_MODEL, "%d rows of %d heights are too few or too many", rows, columns);
+    if (status == CAL_OK && file == NULL) status = all_numbers(node, "elevation", &heights, &given, error);
+    if (status == CAL_OK && given != 0 && given != rows * columns)
         status = cal_xml_fail(node, error, CAL_BAD_MODEL, "it has %d heights, but %d rows of %d", given, rows, columns);
-    else
-        status = build_field(source, field, rows, columns, size, heights, given, error);
+    if (status == CAL_OK) status = build_field(source, field, rows, columns, size, heights, given, error);
     cal_free(heights);
     return status;
 }
