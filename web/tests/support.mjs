@@ -1,7 +1,7 @@
 // What the browser tests share: a server of our own, a browser, and ways to wait.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,10 +17,11 @@ export const launch = () => chromium.launch({ executablePath, args: flags.split(
 // Whatever is written, by these tests, by browsers and by servers, also by those that are killed: in one folder, which goes with the process.
 const place = mkdtempSync(join(tmpdir(), 'calder-web-'));
 process.env.TMPDIR = place;
-process.once('exit', () => {
-  endAll();
-  rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-});
+// Who removes it waits for the end of a pipe, which comes however this process ends.
+const remover = spawn('sh', ['-c', 'cat; rm -rf -- "$0" || { sleep 2; rm -rf -- "$0"; }', place], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+remover.unref();
+remover.stdin.unref();
+process.once('exit', () => endAll());
 
 export const makeFolder = () => mkdtempSync(join(place, 'test-'));
 
