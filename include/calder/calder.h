@@ -439,7 +439,8 @@ enum {
     CAL_PART_DAMPER = 32,      ///< dampers in joints
     CAL_PART_GRAVITY = 64,
     CAL_PART_ACTUATION = 128, ///< motors
-    CAL_PART_STICTION = 256,  ///< joints at rest stick by dry friction; else that is smooth
+    CAL_PART_STICTION =
+        256, ///< joints rest by dry friction and on rigid stops; else friction is smooth, and stops are springs
     CAL_PART_CONSTRAINT =
         CAL_PART_EQUALITY | CAL_PART_FRICTIONLOSS | CAL_PART_LIMIT | CAL_PART_CONTACT ///< all of these
 };

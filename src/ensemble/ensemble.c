@@ -31,7 +31,7 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ense
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const cal_machine* device = device_of(ensemble->machine);
     const bool fixed = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
-    const bool alike = model->constraint_count == 0 && !cal_model_sticks(model) && !cal_model_has_activations(model) &&
+    const bool alike = model->constraint_count == 0 && !cal_model_rests(model) && !cal_model_has_activations(model) &&
                        !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
@@ -62,8 +62,8 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
         return cal_fail(
             error, CAL_NOT_AVAILABLE,
             "machine %s advances ensembles with algorithm aba and any solver but implicit and bdf, of models "
-            "without constraints, contact, dry friction that sticks, activations and force callbacks (--disable "
-            "contact,stiction leaves two of them out)",
+            "without constraints, contact, dry friction that sticks, rigid stops, activations and force callbacks "
+            "(--disable contact,stiction leaves three of them out)",
             cal_machine_name(device_of(def->machine)));
     return CAL_OK;
 }

@@ -2,12 +2,11 @@
 #pragma once
 #include "model/model.h"
 
-// Whether a joint does, and whether any joint of a model does (CAL_PART_STICTION).
+// Whether a joint can stick.
 static inline bool cal_sticks(const cal_joint_def* joint) {
     return joint->friction_loss > 0.0 && (joint->kind == CAL_REVOLUTE || joint->kind == CAL_PRISMATIC);
 }
-bool cal_model_sticks(const cal_model* model);
-// Whether a joint may rest, in either way, and whether any joint of a model may.
+// Whether a joint may rest, in either way, and whether any joint of a model may (CAL_PART_STICTION).
 bool cal_joint_rests(const cal_model* model, int joint);
 bool cal_model_rests(const cal_model* model);
 // The same model without dry friction and without rigid stops in these joints, and with a constraint for each of them, in their order after

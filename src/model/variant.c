@@ -129,15 +129,9 @@ cal_status cal_model_start(cal_model* model, cal_error* error) {
     return CAL_OK;
 }
 
-bool cal_model_sticks(const cal_model* model) {
-    for (int i = 0; i < model->joint_count && (model->disabled & CAL_PART_STICTION) == 0; i++)
-        if (cal_sticks(model->joints[i].def)) return true;
-    return false;
-}
-
 bool cal_joint_rests(const cal_model* model, int joint) {
     const cal_joint* own = &model->joints[joint];
-    return (cal_sticks(own->def) && (model->disabled & CAL_PART_STICTION) == 0) || (own->def->limited && own->rigid);
+    return (model->disabled & CAL_PART_STICTION) == 0 && (cal_sticks(own->def) || (own->def->limited && own->rigid));
 }
 
 bool cal_model_rests(const cal_model* model) {
@@ -181,8 +175,11 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
         cal_joint_def joint;
         cal_model_joint(model, i, &joint, NULL, NULL, NULL);
         // Stops whose stiffness was chosen are such in the copy, too.
-        if (model->joints[i].rigid) joint.limit_stiffness = 0.0, joint.limited = joint.limited && !rests;
-        if (rests && cal_sticks(&joint) && (model->disabled & CAL_PART_STICTION) == 0) joint.friction_loss = 0.0;
+        if (model->joints[i].rigid) joint.limit_stiffness = 0.0;
+        if (rests && cal_joint_rests(model, i)) {
+            if (model->joints[i].rigid) joint.limited = false;
+            if (cal_sticks(&joint)) joint.friction_loss = 0.0;
+        }
         fine = cal_builder_add_joint(builder, model->joints[i].body, &joint) != CAL_NONE;
     }
     for (int i = 0; fine && i < model->actuator_count; i++)
