@@ -228,7 +228,7 @@ int cal_bench_scale_world(cal_scale_world* s) {
     int count = 0, status = cal_world_source_open(s->name, &source);
     if (!rows) status = cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
     if (status == CAL_EXIT_DONE && s->time == 0) status = cal_world_choose_time(&source, &s->time);
-    if (status == CAL_EXIT_DONE) status = measure_all(&source, s, rows, &count);
+    if (rows && status == CAL_EXIT_DONE) status = measure_all(&source, s, rows, &count);
     bool same = true;
     for (int i = 0; i < count; i++) same &= rows[i].same;
     if (status == CAL_EXIT_DONE) {

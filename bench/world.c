@@ -127,7 +127,7 @@ static int measure_table(results* r, double share, double limit, cal_progress* p
     for (int i = 0; status == CAL_EXIT_DONE && i < TABLE; i++) {
         const double time = share * paper_rows[i].duration;
         for (int k = 0; cal_scene_name(k); k++) r->in_table[i] |= strcmp(cal_scene_name(k), paper_rows[i].scene) == 0;
-        for (int p = 0; r->in_table[i] && status == CAL_EXIT_DONE && p < r->loops; p++) {
+        for (int p = 0; r->in_table[i] && status == CAL_EXIT_DONE && p < r->loops && p < LOOPS; p++) {
             const policy* loop = &policies[table_loops[p]];
             if (p == 0)
                 status = run_scene(paper_rows[i].scene, loop, time, limit, &r->table[i][p]);
@@ -220,7 +220,8 @@ static void print_table(const results* r) {
            "loop", "s", "moving/of", "discont.", "gap ms", "step ms", "integrated", "rolled back", "s/frame");
     for (int i = 0; i < TABLE; i++) {
         printf("%s\n", paper_rows[i].scene);
-        for (int p = 0; r->in_table[i] && p < r->loops; p++) print_row(policies[table_loops[p]].name, &r->table[i][p]);
+        for (int p = 0; r->in_table[i] && p < r->loops && p < LOOPS; p++)
+            print_row(policies[table_loops[p]].name, &r->table[i][p]);
         const double time = paper_rows[i].duration;
         printf("  %-17s %7g %4g/%-4g %9g %8g %8g %9g %+6.1f%% %9g %6.2f%% %9g\n", "the paper", time,
                paper_rows[i].moving, paper_rows[i].total, paper_rows[i].discontinuities, paper_rows[i].gap_ms,
@@ -273,7 +274,7 @@ static void print_json(const results* r) {
     cal_json_close(&json, ']');
     cal_json_open(&json, "table1", '[');
     for (int i = 0; i < TABLE; i++)
-        for (int p = 0; r->in_table[i] && p < r->loops; p++)
+        for (int p = 0; r->in_table[i] && p < r->loops && p < LOOPS; p++)
             add_json(&json, paper_rows[i].scene, policies[table_loops[p]].name, &r->table[i][p]);
     cal_json_close(&json, ']');
     cal_json_close(&json, '}');

@@ -291,9 +291,9 @@ typedef struct cal_world_report {
     int64_t runs;                ///< of all of them: a window has another one where bodies of two domains meet
     int64_t handed_over;         ///< components that went to another domain
     double domains_s;            ///< processor time of all domains together
-    double busiest_s;            ///< of the busiest processor of each run: what domains take with a core for each processor
-    double largest_s;            ///< of the busiest component of each window, where the world was priced; otherwise 0
-    double between_s;            ///< of what one core does between runs
+    double busiest_s;   ///< of the busiest processor of each run: what domains take with a core for each processor
+    double largest_s;   ///< of the busiest component of each window, where the world was priced; otherwise 0
+    double between_s;   ///< of what one core does between runs
     double border_s;    ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
     double divide_s;    ///< of between_s: dividing the world
     double together_s;  ///< elapsed time of runs; what is more than busiest_s was waited for cores and for each other

@@ -19,6 +19,7 @@ typedef struct candidate {
 
 static int compare_candidates(const void* a, const void* b) {
     const candidate *x = a, *y = b;
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): shapes are cleared before they are filled
     const int order = memcmp(&x->shape, &y->shape, sizeof x->shape);
     return order != 0 ? order : (x->constraint > y->constraint) - (x->constraint < y->constraint);
 }

@@ -159,7 +159,7 @@ static void lay_column(mixer* m, const run* runs, int count, int most, bool ends
 // Until nothing is ready: full columns first, else what there is most of.
 static void lay_ready(mixer* m) {
     const int width = m->shop->layout->width;
-    run taken[CAL_MAX_LANES];
+    run taken[CAL_MAX_LANES] = {{0}};
     while (!m->shop->out_of_memory) {
         int kind = 0;
         for (int k = 1; k < KINDS; k++)

@@ -43,7 +43,10 @@ bool cal_pack_find_shape(const cal_model* model, int constraint, const cal_mount
     return numbers <= CAL_PACK_NUMBERS;
 }
 
-bool cal_pack_same_shape(const cal_pack_shape* a, const cal_pack_shape* b) { return memcmp(a, b, sizeof *a) == 0; }
+bool cal_pack_same_shape(const cal_pack_shape* a, const cal_pack_shape* b) {
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): shapes are cleared before they are filled
+    return memcmp(a, b, sizeof *a) == 0;
+}
 
 static void put_lane(cal_loop_pack* pack, int l, const cal_model* model, int constraint, const cal_mount frames[2],
                      const int32_t* nodes, int first_row, size_t first_y) {

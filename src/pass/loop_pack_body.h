@@ -173,6 +173,7 @@ static void LANE(take_pack_inbound)(const cal_loop_pack* pack, int at, const cal
         const lane square = square_lanes(own, shape->degrees);
         for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
             double* out = y + pack->first_y[at + l] + (size_t)(r * shape->degrees);
+            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): walk_paths has written `degrees` of them
             for (int k = 0; k < shape->degrees; k++) out[k] = LANE_AT(own[k], l);
             squares[pack->first_row[at + l] + r] = LANE_AT(square, l);
         }

@@ -31,6 +31,7 @@ static void gather_sums(const cal_context* context, const cal_column* column, in
     for (int i = 0; i < column->most_pulls * column->lanes; i++)
         for (int k = 0; k < count && rows[i] != CAL_NO_ROW; k++) {
             double* own = &sums[k * layout->width + i % column->lanes];
+            // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): cal_sums_add has cleared `count` rows
             *own = join(*own, context->scratch[rows[i] + (size_t)(k * next)], k < context->solver_ops->max_count);
         }
 }

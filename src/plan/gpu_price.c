@@ -25,7 +25,7 @@ cal_gpu_def cal_default_gpu_def(void) {
                          .launch = 0.57e-6,
                          .trip = 11e-6,
                          .joint = 2.8e-6,
-                         .child = 0.5e-6,
+                         .child = 0.23e-6,
                          .cookie = COOKIE};
 }
 

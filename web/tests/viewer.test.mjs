@@ -202,8 +202,10 @@ test('a click selects a body and shows its numbers; solver and tolerance change 
 test('a page without the token looks, and is told so', async () => {
   const server = await serve(CHAIN);
   const { context, page, complaints } = await open(browser, new URL('/', server.address).href);
-  await page.waitForSelector('.note:has-text("may only look")');
+  // It is told when it comes, and with each command again; a note goes after a while, so it is waited for from before the command on.
+  const told = page.waitForSelector('.note:has-text("may only look")');
   await page.keyboard.press('Space');
+  await told;
   await page.evaluate(() => globalThis.calderViewer.live.socket.send('{"do":"pause"}'));
   const { time } = await state(page);
   await until(page, (time) => globalThis.calderViewer.frame.time > time + 0.3, time);

@@ -288,7 +288,7 @@ cal_status cal_run_create_ranks(MPI_Comm communicator, cal_run* inner, cal_run**
     // All ranks have one, or none has: what comes next is done by all of them.
     int rank = 0, failed = !r || !r->numbers;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
-    if (failed || MPI_Comm_dup(communicator, &r->communicator) != MPI_SUCCESS) {
+    if (!r || failed || MPI_Comm_dup(communicator, &r->communicator) != MPI_SUCCESS) {
         if (r) cal_free(r->numbers);
         cal_free(r);
         return failed ? cal_fail(error, CAL_NO_MEMORY, "no memory for a run on ranks")
