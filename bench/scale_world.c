@@ -225,10 +225,10 @@ static void print_table(const cal_scale_world* s, const world_row* rows, int cou
 int cal_bench_scale_world(cal_scale_world* s) {
     cal_world_source source;
     world_row* rows = calloc((size_t)s->count + 1, sizeof *rows);
+    if (!rows) return cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
     int count = 0, status = cal_world_source_open(s->name, &source);
-    if (!rows) status = cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
     if (status == CAL_EXIT_DONE && s->time == 0) status = cal_world_choose_time(&source, &s->time);
-    if (rows && status == CAL_EXIT_DONE) status = measure_all(&source, s, rows, &count);
+    if (status == CAL_EXIT_DONE) status = measure_all(&source, s, rows, &count);
     bool same = true;
     for (int i = 0; i < count; i++) same &= rows[i].same;
     if (status == CAL_EXIT_DONE) {
