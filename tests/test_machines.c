@@ -78,11 +78,11 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
         const uint64_t alone = run(model, "rk4", NULL, NULL);
         for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_machine* machine = make_threads(3, lanes);
-            for (uint64_t form = 0; form < 2; form++) {
-                int32_t* placement = scatter_joints(model, 3, 2 * (uint64_t)(m + lanes) + form);
-                assert_int_equal(alone, run(model, "rk4", machine, placement));
-                free(placement);
-            }
+            // Even and odd seeds, handed over and with a trunk, in turn.
+            int32_t* placement =
+                scatter_joints(model, 3, 2 * (uint64_t)(m + lanes) + (uint64_t)((m + (lanes & 5)) % 2));
+            assert_int_equal(alone, run(model, "rk4", machine, placement));
+            free(placement);
             cal_machine_destroy(machine);
         }
         cal_model_destroy(model);
@@ -92,7 +92,7 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
 // Where every processor computes the trunk nothing goes down the tree: an evaluation has two exchanges, of inertias and of sums.
 static void test_a_trunk_has_two_exchanges_and_the_bits_of_one_core(void** state) {
     (void)state;
-    static const int workers[] = {2, 5, 16};
+    static const int workers[] = {2, 3, 7};
     const cal_costs costs = {.compute = 1e-6, .message = 1e-6};
     cal_model* model = cal_test_model("mobile:s=3,l=3,o=4");
     const int count = cal_model_joint_count(model);

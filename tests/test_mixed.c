@@ -76,11 +76,11 @@ static void test_lanes_and_cores_have_the_bits_of_one_lane(void** unused) {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i].model);
         const uint64_t alone = end_of(model, runs[i].solver, runs[i].algorithm, 1, 1);
-        for (int lanes = 2; lanes <= 8; lanes *= 2)
-            for (int workers = 1; workers <= 4; workers += 3)
-                if (end_of(model, runs[i].solver, runs[i].algorithm, workers, lanes) != alone)
-                    fail_msg("%s, %s: other bits with %d lanes on %d cores", runs[i].model, runs[i].solver, lanes,
-                             workers);
+        for (int lanes = 2; lanes <= 8; lanes *= 2) {
+            const int workers = lanes == 4 ? 3 : 1;
+            if (end_of(model, runs[i].solver, runs[i].algorithm, workers, lanes) != alone)
+                fail_msg("%s, %s: other bits with %d lanes on %d cores", runs[i].model, runs[i].solver, lanes, workers);
+        }
         cal_model_destroy(model);
     }
 }
