@@ -88,7 +88,7 @@ analyze: ## gcc's -fanalyzer and cppcheck on all of our own C code
 
 # Long computations on few lines of code, which run without sanitizers, and kernels of widths that tests use least: compiling them so
 # takes minutes. sanitize-all has them all.
-SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps|resume|constraints|groups)$$
+SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|cli_plan|rps|resume|constraints|groups)$$
 SANITIZED_LANES ?= w1;$(shell grep -qw avx512vl /proc/cpuinfo 2>/dev/null && echo w8 || echo w4)
 THREAD_TESTS ?= machines|ensemble
 
