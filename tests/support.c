@@ -230,6 +230,17 @@ void cal_test_expect_below(double error, double bound, const char* what, const c
     if (!(error <= bound)) fail_msg("%s of %s: %.3g is above %.3g", what, where, error, bound);
 }
 
+cal_sim* cal_test_open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force,
+                           double largest_step) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error;
+    def.solver = solver, def.relative = tolerance, def.force = force;
+    if (largest_step > 0.0) def.largest_step = largest_step;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    return sim;
+}
+
 void cal_test_advance_sim(cal_sim* sim, double time) {
     cal_error error;
     if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);

@@ -27,16 +27,6 @@ static cal_model* blocks(int count, const double* friction, double stiffness, do
     return model;
 }
 
-static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force) {
-    cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
-    def.solver = solver, def.relative = tolerance, def.force = force;
-    if (force) def.largest_step = 0.01; // motions are cubics here, and steps so long that their work is not known well
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
 static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf"};
 enum { SOLVERS = 4 };
 
@@ -46,7 +36,7 @@ static void a_block_below_the_limit_stays_and_above_it_slides(void** state) {
     cal_model* model = blocks(1, &limit, 0.0, 0.0);
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
-        cal_sim* sim = open_sim(model, solvers[i], 1e-8, NULL);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-8, NULL, 0.0);
         double tau = 0.91 * limit, qdd;
         assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);
         cal_test_advance_sim(sim, 10.0);
@@ -78,7 +68,7 @@ static void a_block_on_a_spring_stops_where_coulomb_says(void** state) {
     for (double side = 1.0; fabs(at) > shift; side = -side) at = -at + 2.0 * shift * side;
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
-        cal_sim* sim = open_sim(model, solvers[i], 1e-9, NULL);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-9, NULL, 0.0);
         cal_test_advance_sim(sim, 0.3);
         cal_sim* fork = NULL;
         assert_int_equal(cal_sim_fork(sim, &fork, NULL), CAL_OK);
@@ -102,7 +92,8 @@ static void blocks_go_together_until_friction_between_them_is_not_enough(void** 
     (void)state;
     const double friction[2] = {1.0, 3.0};
     cal_model* model = blocks(2, friction, 0.0, 0.0);
-    cal_sim* sim = open_sim(model, "gear", 1e-9, pull);
+    // Motions are cubics here, and steps would be so long that their work is not known well.
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-9, pull, 0.01);
     // The upper block is moved by friction alone, at most f₁/m: both have that at 4 t = f₀ + 2 f₁.
     const double begin = friction[0] / 4.0, part = (friction[0] + 2.0 * friction[1]) / 4.0, end = part + 0.5;
     cal_test_advance_sim(sim, 0.9 * begin);
@@ -142,7 +133,8 @@ static void a_chain_of_links_with_friction_falls_in_one_way(void** state) {
     }
     if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
-    cal_sim *a = open_sim(model, "gear", 1e-9, NULL), *b = open_sim(model, "rkf", 1e-8, NULL);
+    cal_sim *a = cal_test_open_sim(model, "gear", 1e-9, NULL, 0.0),
+            *b = cal_test_open_sim(model, "rkf", 1e-8, NULL, 0.0);
     cal_test_advance_sim(a, 0.6), cal_test_advance_sim(b, 0.6);
     cal_test_expect_below(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), LINKS), 1e-5, "q", "gear and rkf");
     cal_test_expect_balanced(a, "gear"), cal_test_expect_balanced(b, "rkf");
@@ -156,7 +148,8 @@ static void files_know_who_slides_and_stiction_can_be_left_out(void** state) {
     const double limit = 10.0;
     cal_model *model = blocks(1, &limit, 40.0, 3.0), *smooth = NULL;
     cal_error error;
-    cal_sim *sim = open_sim(model, "gear", 1e-8, NULL), *read = open_sim(model, "gear", 1e-8, NULL);
+    cal_sim *sim = cal_test_open_sim(model, "gear", 1e-8, NULL, 0.0),
+            *read = cal_test_open_sim(model, "gear", 1e-8, NULL, 0.0);
     char path[CAL_TEST_PATH];
     cal_test_path(path, "sliding");
     cal_test_advance_sim(sim, 0.1);
@@ -166,7 +159,7 @@ static void files_know_who_slides_and_stiction_can_be_left_out(void** state) {
     assert_true(cal_sim_hash(sim) == cal_sim_hash(read));
     cal_sim_destroy(sim), cal_sim_destroy(read);
     assert_int_equal(cal_model_variant(model, CAL_PART_STICTION, CAL_NONE, &smooth, &error), CAL_OK);
-    sim = open_sim(smooth, "gear", 1e-8, NULL);
+    sim = cal_test_open_sim(smooth, "gear", 1e-8, NULL, 0.0);
     const double tau = 0.91 * limit, still[1] = {0.0};
     assert_int_equal(cal_sim_set(sim, 0.0, still, still, &error), CAL_OK);
     assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);

@@ -28,15 +28,6 @@ static cal_model* masses(int count, const double* height, double hardness, doubl
     return model;
 }
 
-static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force) {
-    cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
-    def.solver = solver, def.relative = tolerance, def.force = force;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
 // The speed w after an impact with u: c u − ln(1 + c u) = −c w − ln(1 − c w), whatever the stiffness.
 static double speed_after(double c, double u) {
     double w = 0.5 / c;
@@ -52,7 +43,7 @@ static void a_mass_bounces_as_the_law_of_stops_says(void** state) {
     cal_model *model = masses(1, &height, c, 0.0, 0.0), *spring = masses(1, &height, c, 2e9, 0.0);
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
-        cal_sim* sim = open_sim(model, solvers[i], 1e-8, NULL);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-8, NULL, 0.0);
         const double first = u / GRAVITY, second = first + 2.0 * w / GRAVITY;
         cal_test_advance_sim(sim, first + w / GRAVITY);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 0.5 * w * w / GRAVITY), 1e-6, "height", solvers[i]);
@@ -62,7 +53,7 @@ static void a_mass_bounces_as_the_law_of_stops_says(void** state) {
         cal_sim_destroy(sim);
     }
     // A spring that was told to be stiff has the same limit: its way in is u √(m/k) deep, and as long as that over u.
-    cal_sim* sim = open_sim(spring, "rkf", 1e-9, NULL);
+    cal_sim* sim = cal_test_open_sim(spring, "rkf", 1e-9, NULL, 0.0);
     cal_test_advance_sim(sim, (u + w) / GRAVITY);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 0.5 * w * w / GRAVITY), 10.0 * u * sqrt(MASS / 2e9), "height",
                           "spring");
@@ -83,7 +74,7 @@ static void a_mass_rests_on_a_stop_until_it_is_lifted(void** state) {
     cal_model* model = masses(1, &height, 100.0, 0.0, 0.0);
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
-        cal_sim* sim = open_sim(model, solvers[i], 1e-8, lift);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-8, lift, 0.0);
         const double leaves = 2.0 + MASS * GRAVITY / LIFT;
         for (int k = 0; k < 10; k++) {
             cal_test_advance_sim(sim, 2.0 + 0.09 * k * (leaves - 2.0));
@@ -106,7 +97,7 @@ static void a_stop_at_rest_holds_against_an_impact(void** state) {
     (void)state;
     const double height[2] = {0.0, 0.45}, c = 0.2, u = sqrt(2.0 * GRAVITY * height[1]), w = speed_after(c, u);
     cal_model* model = masses(2, height, c, 0.0, 0.0);
-    cal_sim* sim = open_sim(model, "rkf", 1e-8, NULL);
+    cal_sim* sim = cal_test_open_sim(model, "rkf", 1e-8, NULL, 0.0);
     cal_test_advance_sim(sim, (u + w) / GRAVITY);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0]), 1e-9, "the lower one", "rkf");
     cal_test_expect_below(fabs(cal_sim_q(sim)[1] - 0.5 * w * w / GRAVITY), 1e-6, "the upper one", "rkf");
@@ -115,7 +106,7 @@ static void a_stop_at_rest_holds_against_an_impact(void** state) {
     // In flight together they keep their momentum: without losses, and the same mass, they exchange velocities.
     const double apart[2] = {50.0, 1.0};
     model = masses(2, apart, 0.0, 0.0, 0.0);
-    sim = open_sim(model, "rkf", 1e-8, NULL);
+    sim = cal_test_open_sim(model, "rkf", 1e-8, NULL, 0.0);
     assert_int_equal(cal_sim_set(sim, 0.0, NULL, (double[]){0.0, -2.0}, NULL), CAL_OK);
     cal_test_advance_sim(sim, 1.0); // they meet at 0.5 s
     cal_test_expect_below(fabs(cal_sim_v(sim)[0] + 2.0 + GRAVITY), 1e-7, "the lower one's speed", "rkf");
@@ -156,7 +147,7 @@ static void a_loop_swings_between_stops(void** state) {
     const double inertia = 5.0 / 3.0, moment = 2.0 * GRAVITY;
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
-        cal_sim* sim = open_sim(model, solvers[i], 1e-8, NULL);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-8, NULL, 0.0);
         double turned = 0.0;
         for (int k = 1; k <= 100; k++) {
             cal_test_advance_sim(sim, 0.02 * k);

@@ -59,7 +59,8 @@ static void add_extras(cal_layout* layout, cal_column* column, int block, int la
     for (int i = first[n->joint]; i < first[n->joint + 1]; i++) add_motor(layout, column, block, lane, order[i]);
 }
 
-cal_status cal_layout_fill_extras(cal_layout* layout, bool by_lane) {
+cal_status cal_layout_fill_extras(cal_layout* layout) {
+    const bool by_lane = layout->by_lane;
     const cal_model* model = layout->model;
     const size_t lanes = (size_t)layout->column_count * (size_t)layout->width;
     int32_t *first = NULL, *order = NULL;

@@ -199,7 +199,7 @@ static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error*
             for (int lane = 0; lane < layout->width; lane++) fill_positions(layout, column, block, lane);
     }
     if (def->constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
-    return cal_layout_fill_extras(layout, def->by_lane);
+    return cal_layout_fill_extras(layout);
 }
 
 // Of each node, whether something below it belongs to another processor.

@@ -188,7 +188,7 @@ void cal_layout_destroy(cal_layout* layout);
 // Fills layout->constants and the columns' places in it (constants.c); part of making a layout.
 cal_status cal_layout_fill_constants(cal_layout* layout);
 // Fills layout->extras (extras.c); part of making a layout.
-cal_status cal_layout_fill_extras(cal_layout* layout, bool by_lane);
+cal_status cal_layout_fill_extras(cal_layout* layout);
 // After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
 void cal_layout_repeat_y(const cal_layout* layout, double* y);
 void cal_layout_repeat_v(const cal_layout* layout, double* v);
