@@ -437,8 +437,16 @@ static bool is_sound(const moment* m) {
     return good;
 }
 
+// Whether an event that is due is of a constraint that waits, or of a joint with friction.
+static bool is_event_sound(const cal_system* copy) {
+    const int count = copy->model->constraint_count, of = copy->watch.constraint;
+    if (copy->watch.due == (double)INFINITY) return true;
+    if (!(copy->watch.due >= copy->time)) return false; // NaN as well
+    return of == CAL_NONE ? copy->friction.count > 0 : of >= 0 && of < count && copy->connected[count + of];
+}
+
 static bool are_sound(const cal_system* copy) {
-    bool good = cal_all_finite(copy->q, (int)motion_count(copy)) && cal_all_finite(copy->tau, copy->model->v_count);
+    bool good = is_event_sound(copy) && cal_all_finite(copy->q, (int)motion_count(copy)) && cal_all_finite(copy->tau, copy->model->v_count);
     for (int i = 0; i < copy->push_count; i++)
         good = good && copy->pushes[i].body >= 0 && copy->pushes[i].body < copy->model->body_count;
     // One that has not begun, or begins anew, fills its memory first.
