@@ -30,6 +30,7 @@
 // its error: when the jump was is not known any better.
 #include "base/sound.h"
 #include "solver/gear_steer.h"
+#include "solver/solver.h"
 
 static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down,
                        cal_step_decision* decision) {
@@ -49,13 +50,13 @@ static void gear_start(void* memory, const cal_solver_settings* settings, double
 
 static bool gear_sound(const void* memory, const double* down) {
     const gear_control* g = memory;
-    return (int)g->mode >= MODE_EVALUATE && (int)g->mode <= MODE_CORRECT && cal_is_flag(&g->started) &&
-           cal_is_count(g->not_finite) && g->largest_order >= 1 && g->largest_order <= LARGEST_ORDER && g->order >= 0 &&
-           g->order <= g->largest_order && g->used_order >= 0 && g->used_order <= LARGEST_ORDER &&
-           cal_is_count(g->wait) && cal_is_count(g->iteration) && cal_is_count(g->failures) &&
-           cal_is_count(g->convergence_failures) && isfinite(g->time) && isfinite(g->step) &&
-           cal_is_index(down[DOWN_MODE], MODE_CORRECT) && cal_is_index(down[DOWN_ORDER], LARGEST_ORDER) &&
-           cal_is_index(down[DOWN_OLD_ORDER], LARGEST_ORDER);
+    return cal_solver_settings_sound(&g->settings) && (int)g->mode >= MODE_EVALUATE && (int)g->mode <= MODE_CORRECT &&
+           cal_is_flag(&g->started) && cal_is_count(g->not_finite) && g->largest_order >= 1 &&
+           g->largest_order <= LARGEST_ORDER && g->order >= 0 && g->order <= g->largest_order && g->used_order >= 0 &&
+           g->used_order <= LARGEST_ORDER && cal_is_count(g->wait) && cal_is_count(g->iteration) &&
+           cal_is_count(g->failures) && cal_is_count(g->convergence_failures) && isfinite(g->time) &&
+           isfinite(g->step) && cal_is_index(down[DOWN_MODE], MODE_CORRECT) &&
+           cal_is_index(down[DOWN_ORDER], LARGEST_ORDER) && cal_is_index(down[DOWN_OLD_ORDER], LARGEST_ORDER);
 }
 
 const cal_solver_ops cal_solver_gear = {

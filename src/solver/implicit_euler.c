@@ -45,6 +45,7 @@
 //   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
 #include "base/sound.h"
 #include "solver/implicit_euler_columns.h"
+#include "solver/solver.h"
 #include "solver/step_size.h"
 #include <string.h>
 
@@ -152,8 +153,9 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
 static bool implicit_sound(const void* memory, const double* down) {
     const implicit_control* c = memory;
     (void)down; // all of it are weights and flags
-    return cal_is_flag(&c->chosen) && c->n >= 1 && c->n <= ROWS && c->index >= 0 && c->index <= c->n &&
-           cal_is_flag(&c->failed) && cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step);
+    return cal_solver_settings_sound(&c->settings) && cal_is_flag(&c->chosen) && c->n >= 1 && c->n <= ROWS &&
+           c->index >= 0 && c->index <= c->n && cal_is_flag(&c->failed) && cal_is_count(c->not_finite) &&
+           isfinite(c->time) && isfinite(c->step);
 }
 
 const cal_solver_ops cal_solver_implicit = {

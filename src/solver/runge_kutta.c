@@ -47,6 +47,7 @@
 // attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
 #include "base/sound.h"
 #include "solver/runge_kutta_steer.h"
+#include "solver/solver.h"
 #include <string.h>
 
 static void rk_start(method_name name, void* memory, const cal_solver_settings* settings, double time, double* down,
@@ -64,8 +65,9 @@ static void rk_start(method_name name, void* memory, const cal_solver_settings* 
 
 static bool rk_sound(method_name name, const void* memory, const double* down) {
     const rk_control* c = memory;
-    return c->method == name && cal_is_flag(&c->chosen) && cal_is_flag(&c->pending) && c->pass >= 0 && c->pass <= 2 &&
-           c->stage >= 0 && c->stage < find_method(name)->stages && cal_is_flag(&c->failed) &&
+    return c->method == name && cal_solver_settings_sound(&c->settings) && cal_is_flag(&c->has_middle) &&
+           cal_is_flag(&c->own_velocities) && cal_is_flag(&c->chosen) && cal_is_flag(&c->pending) && c->pass >= 0 &&
+           c->pass <= 2 && c->stage >= 0 && c->stage < find_method(name)->stages && cal_is_flag(&c->failed) &&
            cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step) &&
            cal_is_index(down[DOWN_STAGE], STAGES - 1) && cal_is_index(down[DOWN_PASS], 2) &&
            cal_is_index(down[DOWN_FINISH], FINISH_INSIDE);

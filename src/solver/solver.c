@@ -3,6 +3,7 @@
 #include "solver/bdf.h"
 #include "solver/one_step_columns.h"
 #include "base/error.h"
+#include "base/sound.h"
 #include "pass/pass.h"
 #include <string.h>
 
@@ -43,6 +44,11 @@ cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm,
     if (!cal_find_program(algorithm)->implicit)
         return cal_fail(error, CAL_BAD_ARGUMENT, "solver %s needs algorithm aba, not %s", solver->name, algorithm);
     return CAL_OK;
+}
+
+bool cal_solver_settings_sound(const cal_solver_settings* settings) {
+    return cal_is_flag(&settings->historic) && cal_is_count(settings->component_count) &&
+           isfinite(settings->relative) && isfinite(settings->absolute) && isfinite(settings->first_step);
 }
 
 cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error) {

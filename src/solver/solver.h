@@ -14,6 +14,9 @@ cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm,
 // Whether steps of a fixed size can be counted from a time to another: numbers below 2⁵² are exact, and have a next one.
 cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error);
 
+// Whether settings from a checkpoint are some. What its numbers lead to a solver finds out.
+bool cal_solver_settings_sound(const cal_solver_settings* settings);
+
 // Where and why a solver that chooses its steps came to an end.
 typedef struct cal_solver_failure {
     const char* solver;
