@@ -55,7 +55,7 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
     if (good) return CAL_EXIT_DONE;
     return cal_complain(CAL_EXIT_MISTAKE,
                         "--gpu '%s' is not understood; allowed, with commas between: bandwidth=3.9TB/s, peak=33TF, "
-                        "launch=0.57us, trip=11us, joint=2.8us, child=0.23us",
+                        "launch=5.2us, trip=11us, joint=2.8us, child=0.23us",
                         text);
 }
 

@@ -12,6 +12,7 @@
 #include "pass/columns.h"
 #include "pass/aba_columns.h"
 #include "cuda/pull.h"
+#include "cuda/ahead.h"
 
 CAL_KERNEL void forces_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -24,40 +25,103 @@ CAL_KERNEL void forces_kernel(const cal_device_work work) {
     find_joint_forces(&context, column);
 }
 
+// What the walks of a column read that others have written (ahead.h), of the blocks that they come to first.
+CAL_DEVICE static double touch_motion(const cal_device_work* work, const cal_context* context,
+                                      const cal_column* column) {
+    double sum = 0.0;
+    for (int i = 1; i < early_steps(work, column); i++) {
+        const place at = find_place(context, column, column->kind, cal_aba_record(column->kind), i);
+        sum += touch(at.y, cal_kind_q(column->kind) + cal_kind_v(column->kind));
+    }
+    return sum;
+}
+CAL_DEVICE static double touch_bodies(const cal_device_work* work, const cal_context* context,
+                                      const cal_column* column) {
+    double sum = 0.0;
+    for (int i = 0; i < early_steps(work, column); i++) {
+        const int kind = column->kind, step = early_step(column, i, true);
+        const place at = find_place(context, column, kind, cal_aba_record(kind), step);
+        sum += touch(at.scratch, CAL_SCRATCH_COUNT) + touch(at.force, cal_kind_v(kind));
+        sum += touch(at.record, kind == CAL_BALL ? LANE(BALL_K) : kind == CAL_FREE ? LANE(FREE_AL) : LANE(RECORD_G));
+    }
+    return sum;
+}
+CAL_DEVICE static double touch_records(const cal_device_work* work, const cal_context* context,
+                                       const cal_column* column) {
+    double sum = 0.0;
+    for (int i = 1; i < early_steps(work, column); i++) {
+        const int kind = column->kind;
+        const place at = find_place(context, column, kind, cal_aba_record(kind), i);
+        sum += touch(at.record, cal_aba_record(kind)) + touch(at.y, cal_kind_q(kind) + cal_kind_v(kind));
+    }
+    return sum;
+}
+// Where children of the thread's lane left their numbers.
+CAL_DEVICE static double touch_places(const cal_device_work* work, const cal_column* column) {
+    double sum = 0.0;
+#ifdef __CUDA_ARCH__
+    if (early_steps(work, column) == 0) return sum;
+    const int list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own_lane(column);
+    const int first = work->first_pull[list], end = work->first_pull[list + 1];
+    for (int i = first; i < end && i < first + 2; i++) sum += (double)work->pulls[i];
+#else
+    (void)work, (void)column;
+#endif
+    return sum;
+}
+
 CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
+    CAL_LET_START(work);
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
+    const double touched = touch_motion(&work, &context, column);
     LANE(outbound_column)(&context, column);
+    use_touched(&context, column, constant + touched);
 }
 
 // Down and up again at once, a warp per block of threads.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
+    CAL_LET_START(work);
     if (!column) return;
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
+    const double touched = touch_motion(&work, &context, column);
     LANE(outbound_column)(&context, column);
     LANE(inbound_column)(&context, column);
+    use_touched(&context, column, constant + touched);
 }
 
 CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    const double constant = touch_constants(&work, column, CAL_CONSTANT_MASS, 1, true) +
+                            touch_constants(&work, column, CAL_CONSTANT_ARMATURE, 1, true);
+    const double places = touch_places(&work, column);
     CAL_AFTER_OTHERS;
+    CAL_LET_START(work);
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
+    const double touched = touch_bodies(&work, &context, column);
     pull_children(&work, &context, column);
     LANE(inbound_column)(&context, column);
+    use_touched(&context, column, constant + places + touched);
 }
 
 CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    const double constant = touch_constants(&work, column, 0, 0, false);
     CAL_AFTER_OTHERS;
+    CAL_LET_START(work);
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
+    const double touched = touch_records(&work, &context, column);
     LANE(accelerate_column)(&context, column);
+    use_touched(&context, column, constant + touched);
 }
 
 // --- Teams: where columns are too few to fill a device, what does not recur along one is done by several warps ----------------
@@ -112,22 +176,6 @@ CAL_PHASE void velocity_phase(const cal_device_work* work, int phase) {
     }
 }
 CAL_TEAM_KERNEL(velocity_team_kernel, velocity_phase, 3)
-
-// Brings rows of a block into the multiprocessor's cache, whose prefetch instruction does not; what it returns is read from them.
-CAL_DEVICE static double touch(const double* p, int count) {
-    double sum = 0.0;
-#ifdef __CUDA_ARCH__
-    for (int i = 0; i < count; i++) sum += p[i * CAL_WIDTH];
-#else
-    (void)p, (void)count;
-#endif
-    return sum;
-}
-
-// A number that nobody can have found keeps the reading.
-CAL_DEVICE static void use_touched(const cal_context* context, const cal_column* column, double sum) {
-    if (sum == 0x1.23456789abcdep-1000) context->scratch[column->up_slot] = sum;
-}
 
 // What the children left, each component by one warp, while the others read ahead what the recurrence needs; that.
 CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
@@ -221,26 +269,39 @@ static void forces(cal_device* device, const cal_device_work* work, int warps) {
 }
 // More columns than that fill a device by themselves: an H200 has 132 multiprocessors, each with room for two of velocity's teams.
 enum { MOST_TEAMS = 132 };
+// How many blocks of each column's are read ahead: a multiprocessor has 132 KB or more for its cache here and 12 warps or more, and rows
+// of a block are 13 KB; none where there are more columns than warps at a time.
+enum { AHEAD_BLOCKS = 8, MOST_AHEAD = 12 * MOST_TEAMS };
+static cal_device_work reading_ahead(const cal_device_work* work, int columns) {
+    cal_device_work own = *work;
+    const int each = (columns + MOST_TEAMS - 1) / MOST_TEAMS;
+    own.ahead = columns > MOST_AHEAD ? 0 : each > AHEAD_BLOCKS ? 1 : AHEAD_BLOCKS / each;
+    return own;
+}
 static void velocity(cal_device* device, const cal_device_work* work, int columns) {
+    const cal_device_work own = reading_ahead(work, columns);
     if (columns <= 2 * MOST_TEAMS)
         CAL_LAUNCH_TEAMS(velocity_team_kernel, velocity_phase, 3, device, columns, work);
     else
-        CAL_LAUNCH(velocity_kernel, device, columns, work);
+        CAL_LAUNCH(velocity_kernel, device, columns, &own);
 }
 static void limb(cal_device* device, const cal_device_work* work, int columns) {
-    CAL_LAUNCH_FAST(limb_kernel, device, columns, CAL_FAST_DOUBLES, work);
+    const cal_device_work own = reading_ahead(work, columns);
+    CAL_LAUNCH_FAST(limb_kernel, device, columns, CAL_FAST_DOUBLES, &own);
 }
 static void inertia(cal_device* device, const cal_device_work* work, int columns) {
+    const cal_device_work own = reading_ahead(work, columns);
     if (columns <= MOST_TEAMS)
         CAL_LAUNCH_TEAMS(inertia_team_kernel, inertia_phase, 2, device, columns, work);
     else
-        CAL_LAUNCH(inertia_kernel, device, columns, work);
+        CAL_LAUNCH(inertia_kernel, device, columns, &own);
 }
 static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
+    const cal_device_work own = reading_ahead(work, columns);
     if (columns <= MOST_TEAMS)
         CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, device, columns, work);
     else
-        CAL_LAUNCH(acceleration_kernel, device, columns, work);
+        CAL_LAUNCH(acceleration_kernel, device, columns, &own);
 }
 static void batch_forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);

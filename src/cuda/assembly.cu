@@ -30,7 +30,8 @@ CAL_KERNEL void place_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
-    const cal_context context = own_context(&work, 0);
+    cal_context context = own_context(&work, 0);
+    CAL_OWN_ASSEMBLY(&work, context);
     const cal_slots* slots = slots_of(&context, column);
     if (slots->count == 0) return;
     // That of one slot of a limb is on chip, where it is cleared.
@@ -44,6 +45,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_devi
     CAL_AFTER_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
+    CAL_OWN_ASSEMBLY(&work, context);
     context.workspace = CAL_FAST_MEMORY;
     const cal_slots* slots = slots_of(&context, column);
     if (slots->count == 1) clear_area(&context, column, slots);
@@ -56,7 +58,8 @@ CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
-    const cal_context context = own_context(&work, 0);
+    cal_context context = own_context(&work, 0);
+    CAL_OWN_ASSEMBLY(&work, context);
     pull_children(&work, &context, column);
     LANE(inbound_column)(&context, column);
     if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
@@ -66,7 +69,8 @@ CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
-    const cal_context context = own_context(&work, 0);
+    cal_context context = own_context(&work, 0);
+    CAL_OWN_ASSEMBLY(&work, context);
     LANE(accelerate_column)(&context, column);
 }
 

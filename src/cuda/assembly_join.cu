@@ -35,6 +35,28 @@ CAL_DEVICE static inline int find_element(const cal_context* context, int first,
     return IS_MEMBER && first + number < end ? cal_assembly_of(context)->schedule->order[first + number] : -1;
 }
 
+// Reads what is constant of an element and of what it joins ahead (ahead.h), while the kernel before it still works.
+enum { MOST_AHEAD = 132 * 8 }; // an H200's multiprocessors, with room for so many joins each
+CAL_DEVICE static inline double touch_element(const cal_device_work* work, int index) {
+    double sum = 0.0;
+#ifdef __CUDA_ARCH__
+    if (work->ahead == 0 || index < 0) return sum;
+    const cal_schedule* s = &work->schedule;
+    const cal_element* e = &s->elements[index];
+    if (e->a < 0) return (double)(e->numbers + e->motion);
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    const int maps = a->columns + b->columns + 2 * e->columns;
+    sum = (double)(e->numbers + a->numbers + b->numbers) + (double)(a->motion + b->motion + a->base + b->base);
+    if (CAL_OWN_LANE < maps) sum += (double)s->maps[e->first_map + CAL_OWN_LANE];
+#else
+    (void)work, (void)index;
+#endif
+    return sum;
+}
+CAL_DEVICE static inline void use_touched_element(const cal_device_work* work, double sum) {
+    if (sum == CAL_NEVER_FOUND) work->assembly.numbers[0] = sum;
+}
+
 // --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
 
 CAL_DEVICE static inline void find_tips_of(const cal_context* context, int index, double* chip) {
@@ -50,6 +72,29 @@ CAL_DEVICE static inline void find_bases_of(const cal_context* context, int inde
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
 
+// Brings the numbers of two elements on chip, all of them at once.
+CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const double* b, int b_size, double* a_chip,
+                                             double* b_chip) {
+#ifdef __CUDA_ARCH__
+    enum { EACH = 4 }; // elements with one tip have 90 numbers
+    for (int first = CAL_OWN_LANE; first < a_size || first < b_size; first += EACH * CAL_WIDTH) {
+        double of_a[EACH], of_b[EACH];
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * CAL_WIDTH;
+            of_a[k] = i < a_size ? a[i] : 0.0, of_b[k] = i < b_size ? b[i] : 0.0;
+        }
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * CAL_WIDTH;
+            if (i < a_size) a_chip[i] = of_a[k];
+            if (i < b_size) b_chip[i] = of_b[k];
+        }
+    }
+#else
+    CAL_ENTRIES(i, a_size) a_chip[i] = a[i];
+    CAL_ENTRIES(i, b_size) b_chip[i] = b[i];
+#endif
+}
+
 // number: of the element in its launch, whose work it has where the chip's memory is too small.
 CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, int number, double* chip) {
     const cal_schedule* s = assembly->schedule;
@@ -59,8 +104,7 @@ CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal
     double* work = assembly->work + (size_t)number * assembly->work_size;
     if (ROOM_DOUBLES + a_size + b_size + 12 * (a->columns + b->columns) <= CAL_JOIN_DOUBLES) {
         double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + a_size;
-        CAL_ENTRIES(i, a_size) a_chip[i] = a_at[i];
-        CAL_ENTRIES(i, b_size) b_chip[i] = b_at[i];
+        bring_elements(a_at, a_size, b_at, b_size, a_chip, b_chip);
         a_at = a_chip, b_at = b_chip, work = b_chip + b_size;
         CAL_TEAM_WAIT();
     }
@@ -89,13 +133,20 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
 
 #define ELEMENT_KERNEL(name, doubles, act)                                                                             \
     CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
-        CAL_AFTER_OTHERS;                                                                                              \
-        const cal_context context = own_context(&work, 0);                                                             \
+        cal_context context = own_context(&work, 0);                                                                   \
+        CAL_OWN_ASSEMBLY(&work, context);                                                                              \
         const int number = CAL_OWN_WARP, index = find_element(&context, work.first, work.first + work.count, number);  \
-        if (index >= 0) act;                                                                                           \
+        const double touched = touch_element(&work, index);                                                            \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_LET_START(work);                                                                                           \
+        if (index < 0) return;                                                                                         \
+        act;                                                                                                           \
+        use_touched_element(&work, touched);                                                                           \
     }                                                                                                                  \
     static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
-        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
+        cal_device_work own = *work;                                                                                   \
+        own.ahead = elements <= MOST_AHEAD ? 1 : 0;                                                                    \
+        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, &own);                                               \
     }
 ELEMENT_KERNEL(tips, COMPOSE_DOUBLES, find_tips_of(&context, index, CAL_FAST_MEMORY))
 ELEMENT_KERNEL(bases, COMPOSE_DOUBLES, find_bases_of(&context, index, CAL_FAST_MEMORY))
@@ -109,7 +160,8 @@ CAL_DEVICE static inline int height_of(const cal_device_work* work, int phase) {
 
 #define LAST_KERNEL(name, up, down)                                                                                    \
     CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
-        const cal_context context = own_context(work, 0);                                                              \
+        cal_context context = own_context(work, 0);                                                                    \
+        CAL_OWN_ASSEMBLY(work, context);                                                                               \
         const int first = work->heights[height_of(work, phase)], end = work->heights[height_of(work, phase) + 1];      \
         double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * CAL_JOIN_DOUBLES;                                     \
         for (int number = CAL_TEAM_WARP; first + number < end; number += CAL_TEAM_WARPS) {                             \

@@ -17,7 +17,7 @@ typedef struct cal_device_state {
     cal_device* device;
     cal_device_memory_list memory;
     double *y, *ydot, *tau, *force, *control, *wrench, *records, *scratch;
-    void* assembly;               // of assembly (device_assembly.c)
+    cal_assembly assembly;        // device_assembly.c
     const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
     cal_device_memory_list solver_memory;
     double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sums, *sample;
@@ -172,7 +172,7 @@ static void find_work(const cal_plan* plan, const cal_state* state, cal_device_w
     context->wrench = host->wrench ? own->wrench : NULL;
     context->records = own->records;
     context->scratch = own->scratch;
-    context->own = own->assembly;
+    work->assembly = own->assembly;
     work->sums = own->sums;
     work->down = own->down;
     if (!host->solver) return;

@@ -42,12 +42,11 @@ static void copy_schedule(cal_device_schedule* own, cal_device_plan* plan, const
     copy.elements = cal_device_copy(device, memory, s->elements, elements * sizeof *s->elements);
     copy.maps = cal_device_copy(device, memory, s->maps, maps * sizeof *s->maps);
     copy.order = cal_device_copy(device, memory, s->order, elements * sizeof *s->order);
-    own->schedule = cal_device_copy(device, memory, &copy, sizeof copy);
-    (void)cal_device_wait(device); // `copy` goes
+    plan->work.schedule = copy;
 }
 
-static void copy_slots(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
-                       const cal_slot_layout* slots, const cal_layout* layout) {
+static void copy_slots(cal_device_plan* plan, const cal_schedule* s, const cal_slot_layout* slots,
+                       const cal_layout* layout) {
     cal_device* device = plan->device;
     cal_device_memory_list* memory = &plan->memory;
     const size_t columns = (size_t)layout->column_count, width = (size_t)layout->width;
@@ -60,8 +59,7 @@ static void copy_slots(cal_device_schedule* own, cal_device_plan* plan, const ca
     copy.table = cal_device_copy(device, memory, slots->table, table * sizeof *slots->table);
     copy.part = cal_device_copy(device, memory, slots->part, columns * width * sizeof *slots->part);
     copy.seat = cal_device_copy(device, memory, slots->seat, (size_t)s->part_count * sizeof *slots->seat);
-    own->slots = cal_device_copy(device, memory, &copy, sizeof copy);
-    (void)cal_device_wait(device); // `copy` goes
+    plan->work.slots = copy;
 }
 
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {
@@ -74,7 +72,7 @@ cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* hos
     own->port_count = (size_t)s->port_count;
     own->numbers = arrangement->numbers;
     copy_schedule(own, plan, s);
-    copy_slots(own, plan, s, arrangement->slots, host->layout);
+    copy_slots(plan, s, arrangement->slots, host->layout);
     if (s->port_count == 0) return CAL_OK;
     const cal_status status = find_heights(own, s);
     if (status) return status;
@@ -89,17 +87,15 @@ void cal_device_schedule_destroy(cal_device_schedule* own) {
     cal_free(own);
 }
 
-void* cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch) {
+cal_assembly cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch) {
     const cal_device_schedule* own = plan->schedule;
     cal_device* device = plan->device;
-    cal_assembly assembly = {.schedule = own->schedule, .slots = own->slots, .work_size = own->work_size};
+    cal_assembly assembly = {.work_size = own->work_size};
     assembly.area = cal_device_take(device, memory, own->area_size * sizeof(double));
     assembly.answer = cal_device_take(device, memory, own->answer_size * sizeof(double));
     assembly.ports = cal_device_take(device, memory, 24 * own->port_count * sizeof(double));
     assembly.forces = cal_device_take(device, memory, 6 * own->port_count * sizeof(double));
     assembly.work = cal_device_take(device, memory, own->thread_count * own->work_size * sizeof(double));
     assembly.numbers = scratch + own->numbers;
-    void* copy = cal_device_copy(device, memory, &assembly, sizeof assembly);
-    (void)cal_device_wait(device); // `assembly` goes
-    return copy;
+    return assembly;
 }

@@ -44,8 +44,6 @@ void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed
 
 // Assembly's schedule, ports and elements in a device's memory (device_assembly.c).
 typedef struct cal_device_schedule {
-    const cal_schedule* schedule; // in the device's memory, as all that it points to
-    const cal_slot_layout* slots;
     size_t area_size, answer_size, port_count; // of a state
     size_t numbers;                            // of elements: where they begin in the scratch memory
     size_t work_size, thread_count;            // of joins: doubles of a thread, and most threads of a launch
@@ -56,8 +54,8 @@ typedef struct cal_device_schedule {
 } cal_device_schedule;
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host);
 void cal_device_schedule_destroy(cal_device_schedule* own); // NULL is allowed; its device memory is the plan's
-// What a state has for it; scratch: the state's in the device's memory. NULL: the device has no more memory.
-void* cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch);
+// What a state has for it; scratch: the state's in the device's memory. What the device has no memory for is NULL.
+cal_assembly cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch);
 
 // The kernels of a solver; NULL: it has none.
 const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops);

@@ -36,6 +36,15 @@ enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
 #define CAL_BEFORE_OTHERS (void)0
 #endif
 
+// No sum of a model's numbers: who compares one with it keeps the compiler from leaving out what it was read for.
+#define CAL_NEVER_FOUND 0x1.23456789abcdep-1000
+
+// The same of launches that read ahead, which leave room.
+#define CAL_LET_START(work)                                                                                            \
+    do {                                                                                                               \
+        if ((work).ahead > 0) CAL_BEFORE_OTHERS;                                                                       \
+    } while (0)
+
 #ifdef CAL_CUDA_EMULATED
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
@@ -165,6 +174,13 @@ CAL_DEVICE static inline int own_part(const cal_device_work* work, const cal_col
     if (group >= work->groups) return -1;
     return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
 }
+
+// What kernels of assembly see of it.
+#define CAL_OWN_ASSEMBLY(work, context)                                                                                \
+    cal_assembly own_assembly = (work)->assembly;                                                                      \
+    own_assembly.schedule = &(work)->schedule;                                                                         \
+    own_assembly.slots = &(work)->slots;                                                                               \
+    (context).own = &own_assembly
 
 // What kernels see of the work of one group (0: of one model).
 CAL_DEVICE static inline cal_context own_context(const cal_device_work* work, int group) {

@@ -40,6 +40,18 @@ CAL_PHASE void cal_take_off_chip(char* all, int warp, size_t bytes) {
 #endif
 }
 
+// Reads where the first children of a lane left their numbers, which is constant, before they have (kernel.h, CAL_AFTER_OTHERS).
+CAL_DEVICE static inline double touch_pulls(const cal_device_work* work, int list) {
+    double sum = 0.0;
+#ifdef __CUDA_ARCH__
+    const int first = work->first_pull[list], end = work->first_pull[list + 1];
+    for (int i = first; i < end && i < first + 16; i += 4) sum += (double)work->pulls[i];
+#else
+    (void)work, (void)list;
+#endif
+    return sum;
+}
+
 // What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
 CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
                                                            int group, double** vectors) {
@@ -60,7 +72,7 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
 CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int list, double* sums) {
     for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
     // Read some children at a time: what they left is far away, and the sums are a chain.
-    enum { AHEAD = 4 };
+    enum { AHEAD = 8 };
     const int end = work->first_pull[list + 1];
     for (int next = work->first_pull[list]; next < end; next += AHEAD) {
         double left[AHEAD][SOLVER_SUMS];
@@ -148,14 +160,16 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
 // The sums of columns whose shares are kept, in the order of the tree.
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    const int lane = !column || column->is_long ? 0 : CAL_OWN_LANE;
+    const int list = column ? CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane : 0;
+    const double touched = touch_pulls(&work, list);
     CAL_AFTER_OTHERS;
     CAL_BEFORE_OTHERS;
     if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
     double sums[SOLVER_SUMS];
-    const int lane = column->is_long ? 0 : CAL_OWN_LANE;
-    SOLVER(pull_sums)(&work, CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane, sums);
+    SOLVER(pull_sums)(&work, list, sums);
     // Read some steps ahead of the sums, which are a chain.
-    enum { AHEAD = 4 };
+    enum { AHEAD = 8 };
     const int count = column->is_long ? column->node_count : column->block_count;
     for (int step = count - 1; step >= 0; step -= AHEAD) {
         double kept[AHEAD][SOLVER_SUMS];
@@ -170,6 +184,7 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     }
     double* out = work.context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
+    if (touched == CAL_NEVER_FOUND) *out = touched;
 }
 
 // Most of the registers would be for quaternions, which few columns have.

@@ -13,6 +13,7 @@
 //
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once
+#include "pass/assembly.h"
 #include "pass/pass.h"
 #include "pass/solver_ops.h"
 
@@ -29,6 +30,11 @@ typedef struct cal_device_work {
     const int32_t* first_pull;
     const uint32_t* pulls;
     int first, count;
+    int ahead; // how many blocks of a column are read ahead (ahead.h); 0: none, launches that fill a device
+    // Assembly, by value: nobody waits for where things are. Its schedule and slots are these.
+    cal_assembly assembly;
+    cal_schedule schedule;
+    cal_slot_layout slots;
     const int32_t* heights; // assembly: first of each height's elements in the schedule's order, and the end
     int phase_count;        // of kernels with phases (kernel.h)
     int ground_pulls;       // how many the ground has

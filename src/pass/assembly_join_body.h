@@ -83,7 +83,6 @@ typedef struct stiffness_room {
     lane G[6][6], C[6][6];
     lane F[6][6];             // Λ G; then C⁻¹ Gᵀ
     lane size[6], inverse[6]; // of diagonals
-    lane_bits larger[6];      // which column is the pivot's
 } stiffness_room;
 
 typedef struct join_room {
@@ -100,59 +99,58 @@ typedef struct join_room {
 // rounding. Pivots of lanes differ, so rows stay where they are.
 LANE_FUNCTION void LANE(cal_square_roots)(join_room* room) {
     const lane rounding = lane_set(16.0 * DBL_EPSILON), none = lane_set(0.0), one = lane_set(1.0);
-    CAL_ENTRIES2(s, 2, i, 6) {
+    CAL_SIDE_ENTRIES(s, i, 6) {
         const lane d = room->M[s][i][i];
         room->side[s].size[i] = choose(above(d, none), one / choose(above(d, none), d, one), none);
+        for (int j = 0; j < 6; j++) room->side[s].A[i][j] = room->M[s][i][j];
     }
-    CAL_ENTRIES3(s, 2, i, 6, j, 6) room->side[s].A[i][j] = room->M[s][i][j];
     CAL_TEAM_WAIT();
     for (int t = 0; t < 6; t++) {
-        CAL_ENTRIES(s, 2) {
+        CAL_SIDES(s) {
             stiffness_room* own = &room->side[s];
             lane pivot = own->A[0][0], best = own->A[0][0] * own->size[0];
-            for (int i = 1; i < 6; i++) {
+            lane_bits larger[6];
+            CAL_UNROLL for (int i = 1; i < 6; i++) {
                 const lane share = own->A[i][i] * own->size[i];
-                const lane_bits larger = above(share, best);
-                best = choose(larger, share, best);
-                pivot = choose(larger, own->A[i][i], pivot);
-                own->larger[i] = larger;
+                larger[i] = above(share, best);
+                best = choose(larger[i], share, best);
+                pivot = choose(larger[i], own->A[i][i], pivot);
             }
             const lane_bits kept = above(best, rounding);
-            own->inverse[t] = choose(kept, one / root_of(choose(kept, pivot, one)), none);
+            const lane inverse = choose(kept, one / root_of(choose(kept, pivot, one)), none);
+            CAL_OF_SIDE(k, 6) {
+                lane entry = own->A[k][0];
+                CAL_UNROLL for (int i = 1; i < 6; i++) entry = choose(larger[i], own->A[k][i], entry);
+                own->G[k][t] = entry * inverse;
+            }
         }
         CAL_TEAM_WAIT();
-        CAL_ENTRIES2(s, 2, k, 6) {
+        CAL_SIDE_ENTRIES(s, k, 6) {
             stiffness_room* own = &room->side[s];
-            lane entry = own->A[k][0];
-            for (int i = 1; i < 6; i++) entry = choose(own->larger[i], own->A[k][i], entry);
-            own->G[k][t] = entry * own->inverse[t];
-        }
-        CAL_TEAM_WAIT();
-        CAL_ENTRIES_LOWER(s, 2, k, l) {
-            stiffness_room* own = &room->side[s];
-            own->A[k][l] = own->A[l][k] = lane_fnma(own->G[k][t], own->G[l][t], own->A[k][l]);
+            CAL_UNROLL for (int l = 0; l < CAL_ROW_END(k); l++) {
+                own->A[k][l] = lane_fnma(own->G[k][t], own->G[l][t], own->A[k][l]);
+                if (CAL_ALONE) own->A[l][k] = own->A[k][l];
+            }
         }
         CAL_TEAM_WAIT();
     }
 }
 
-// C of S = C Cᵀ, for eigenvalues of one and more.
+// C of S = C Cᵀ, for eigenvalues of one and more; what is left of S is where it was.
 LANE_FUNCTION void LANE(cal_choleskys)(join_room* room) {
     for (int j = 0; j < 6; j++) {
-        CAL_ENTRIES(s, 2) {
+        CAL_SIDES(s) {
             stiffness_room* own = &room->side[s];
-            lane pivot = own->A[j][j];
-            for (int k = 0; k < j; k++) pivot = lane_fnma(own->C[j][k], own->C[j][k], pivot);
-            own->C[j][j] = root_of(pivot);
-            own->inverse[j] = lane_set(1.0) / own->C[j][j];
+            const lane root = root_of(own->A[j][j]), inverse = lane_set(1.0) / root;
+            CAL_OF_SIDE(i, 6) {
+                if (i == j) own->inverse[j] = inverse;
+                if (i > j) own->C[i][j] = own->A[i][j] * inverse;
+            }
         }
         CAL_TEAM_WAIT();
-        CAL_ENTRIES2(s, 2, below, 5 - j) {
+        CAL_SIDE_ENTRIES(s, i, 6) {
             stiffness_room* own = &room->side[s];
-            const int i = j + 1 + below;
-            lane sum = own->A[i][j];
-            for (int k = 0; k < j; k++) sum = lane_fnma(own->C[i][k], own->C[j][k], sum);
-            own->C[i][j] = sum * own->inverse[j];
+            for (int l = j + 1; l <= i; l++) own->A[i][l] = lane_fnma(own->C[i][j], own->C[l][j], own->A[i][l]);
         }
         CAL_TEAM_WAIT();
     }
@@ -163,36 +161,44 @@ LANE_FUNCTION void LANE(cal_choleskys)(join_room* room) {
 // no digits. (Of 1 + I Λ it scales rows against columns, and elimination loses as many digits as the masses are apart.)
 LANE_FUNCTION void LANE(cal_stiffnesses)(join_room* room) {
     LANE(cal_square_roots)(room);
-    CAL_ENTRIES3(s, 2, i, 6, j, 6) {
+    CAL_SIDE_ENTRIES(s, i, 6) {
         stiffness_room* own = &room->side[s];
         lane(*L)[6] = room->M[1 - s];
-        lane sum = L[i][0] * own->G[0][j];
-        for (int k = 1; k < 6; k++) sum = lane_fma(L[i][k], own->G[k][j], sum);
-        own->F[i][j] = sum;
-    }
-    CAL_TEAM_WAIT();
-    CAL_ENTRIES_LOWER(s, 2, i, j) {
-        stiffness_room* own = &room->side[s];
-        lane sum = lane_set(i == j ? 1.0 : 0.0);
-        for (int k = 0; k < 6; k++) sum = lane_fma(own->G[k][i], own->F[k][j], sum);
-        own->A[i][j] = sum;
-    }
-    CAL_TEAM_WAIT();
-    LANE(cal_choleskys)(room);
-    CAL_ENTRIES2(s, 2, j, 6) {
-        stiffness_room* own = &room->side[s];
-        for (int i = 0; i < 6; i++) {
-            lane sum = own->G[j][i];
-            for (int k = 0; k < i; k++) sum = lane_fnma(own->C[i][k], own->F[k][j], sum);
-            own->F[i][j] = sum * own->inverse[i];
+        CAL_UNROLL for (int j = 0; j < 6; j++) {
+            lane sum = L[i][0] * own->G[0][j];
+            CAL_UNROLL for (int k = 1; k < 6; k++) sum = lane_fma(L[i][k], own->G[k][j], sum);
+            own->F[i][j] = sum;
         }
     }
     CAL_TEAM_WAIT();
-    CAL_ENTRIES_LOWER(s, 2, i, j) {
+    CAL_SIDE_ENTRIES(s, i, 6) {
         stiffness_room* own = &room->side[s];
-        lane sum = own->F[0][i] * own->F[0][j];
-        for (int k = 1; k < 6; k++) sum = lane_fma(own->F[k][i], own->F[k][j], sum);
-        room->X[s][i][j] = room->X[s][j][i] = sum;
+        CAL_UNROLL for (int j = 0; j < CAL_ROW_END(i); j++) {
+            lane sum = lane_set(i == j ? 1.0 : 0.0);
+            CAL_UNROLL for (int k = 0; k < 6; k++) sum = lane_fma(own->G[k][i], own->F[k][j], sum);
+            if (j <= i) own->A[i][j] = sum;
+        }
+    }
+    CAL_TEAM_WAIT();
+    LANE(cal_choleskys)(room);
+    CAL_SIDE_ENTRIES(s, j, 6) {
+        stiffness_room* own = &room->side[s];
+        lane column[6];
+        CAL_UNROLL for (int i = 0; i < 6; i++) {
+            lane sum = own->G[j][i];
+            CAL_UNROLL for (int k = 0; k < i; k++) sum = lane_fnma(own->C[i][k], column[k], sum);
+            column[i] = sum * own->inverse[i];
+        }
+        CAL_UNROLL for (int i = 0; i < 6; i++) own->F[i][j] = column[i];
+    }
+    CAL_TEAM_WAIT();
+    CAL_SIDE_ENTRIES(s, i, 6) {
+        stiffness_room* own = &room->side[s];
+        CAL_UNROLL for (int j = 0; j < CAL_ROW_END(i); j++) {
+            lane sum = own->F[0][i] * own->F[0][j];
+            CAL_UNROLL for (int k = 1; k < 6; k++) sum = lane_fma(own->F[k][i], own->F[k][j], sum);
+            if (j <= i) room->X[s][i][j] = room->X[s][j][i] = sum;
+        }
     }
     CAL_TEAM_WAIT();
 }
@@ -249,30 +255,33 @@ LANE_FUNCTION void LANE(cal_join_columns)(const element_view* a, const element_v
                                           double* work) {
     const int after = a->count, all = a->count + b->count;
     double *force = work, *response = work + 6 * all * CAL_LANES;
-    CAL_ENTRIES2(i, all, k, 6) {
-        if (i >= after)
-            keep(response, 6 * i + k, row6(room->X[1][k], b->E, 6 * (i - after)));
-        else if (map[i] >= 0)
-            keep(response, 6 * i + k, entry(a->L, first + k, i));
-    }
-    CAL_TEAM_WAIT();
-    CAL_ENTRIES2(i, all, k, 6) {
-        if (i >= after)
-            keep(force, 6 * i + k, load(b->E, 6 * (i - after) + k) - row6(room->M[0][k], response, 6 * i));
-        else if (map[i] >= 0)
-            keep(force, 6 * i + k, -row6(room->X[0][k], response, 6 * i));
-    }
-    CAL_TEAM_WAIT();
-    CAL_ENTRIES2(o, out->count, m, 6) {
-        const int32_t* of = inverse + 2 * o;
-        lane sum = lane_set(0.0);
-        if (of[0] >= 0) sum = sum + load(a->E, 6 * of[0] + m);
-        for (int side = 0; side < 2; side++) {
-            if (of[side] < 0) continue;
-            const int i = of[side] + (side ? after : 0);
-            for (int k = 0; k < 6; k++) sum = lane_fma(room->E[k][m], load(force, 6 * i + k), sum);
+    CAL_ENTRIES(i, all) {
+        CAL_UNROLL for (int k = 0; k < 6; k++) {
+            if (i >= after)
+                keep(response, 6 * i + k, row6(room->X[1][k], b->E, 6 * (i - after)));
+            else if (map[i] >= 0)
+                keep(response, 6 * i + k, entry(a->L, first + k, i));
         }
-        keep(out->E, 6 * o + m, sum);
+        CAL_UNROLL for (int k = 0; k < 6; k++) {
+            if (i >= after)
+                keep(force, 6 * i + k, load(b->E, 6 * (i - after) + k) - row6(room->M[0][k], response, 6 * i));
+            else if (map[i] >= 0)
+                keep(force, 6 * i + k, -row6(room->X[0][k], response, 6 * i));
+        }
+    }
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES(o, out->count) {
+        const int32_t* of = inverse + 2 * o;
+        CAL_UNROLL for (int m = 0; m < 6; m++) {
+            lane sum = lane_set(0.0);
+            if (of[0] >= 0) sum = sum + load(a->E, 6 * of[0] + m);
+            for (int side = 0; side < 2; side++) {
+                if (of[side] < 0) continue;
+                const int i = of[side] + (side ? after : 0);
+                CAL_UNROLL for (int k = 0; k < 6; k++) sum = lane_fma(room->E[k][m], load(force, 6 * i + k), sum);
+            }
+            keep(out->E, 6 * o + m, sum);
+        }
     }
     CAL_ENTRIES(o, out->count) {
         const int32_t* of = inverse + 2 * o;
@@ -308,10 +317,12 @@ LANE_FUNCTION void LANE(cal_join_below)(const element_view* a, const element_vie
     // What the tip does while nothing else acts.
     LANE(cal_meet)(room);
     // I + E J Eᵀ, p − E w
-    CAL_ENTRIES2(i, 6, k, 6) {
-        lane sum = room->E[0][i] * room->X[0][0][k];
-        for (int m = 1; m < 6; m++) sum = lane_fma(room->E[m][i], room->X[0][m][k], sum);
-        room->turned[i][k] = sum;
+    CAL_ENTRIES(i, 6) {
+        CAL_UNROLL for (int k = 0; k < 6; k++) {
+            lane sum = room->E[0][i] * room->X[0][0][k];
+            CAL_UNROLL for (int m = 1; m < 6; m++) sum = lane_fma(room->E[m][i], room->X[0][m][k], sum);
+            room->turned[i][k] = sum;
+        }
     }
     CAL_TEAM_WAIT();
     CAL_ENTRIES_LOWER(one, 1, i, j) {

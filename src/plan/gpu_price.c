@@ -4,7 +4,8 @@
 //   time = ∑ over kernels (launch + longest column · joint + most children · child + the larger of bytes / bandwidth and operations / peak)
 //
 // Waiting and moving are added, since a kernel begins and ends with joints whose memory nobody hides; the joint's time is of all three
-// passes, so that it is counted once per level. Many instances are one kernel, in which a thread goes along all joints.
+// passes, so that it is counted once per level. Where a level has few columns, teams of warps share what does not recur along them
+// (src/cuda/aba.cu), which leaves RECURS of a joint's time. Many instances are one kernel, in which a thread goes along all joints.
 //
 // Bytes are those of whole blocks of 32 lanes, dead ones too: what passes read and write of a joint but its constants; constants once,
 // since equal columns share them; what columns leave for each other; and the scratch of columns that have children, which goes out of the
@@ -15,14 +16,16 @@
 #include "pass/pass.h"
 #include <math.h>
 
-enum { WIDTH = 32, PASSES = 3 }; // kernels per level: down, up, down again
+enum { WIDTH = 32, PASSES = 3 };       // kernels per level: down, up, down again
+enum { TEAMS = 132, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many blocks (src/cuda/kernel.h)
+static const double RECURS = 0.55;      // of the mobile of a million joints, beside columns of the same length without teams
 static const uint32_t COOKIE = 0x47505531;
 
 // One H200, as bench/results/README.md says.
 cal_gpu_def cal_default_gpu_def(void) {
     return (cal_gpu_def){.bandwidth = 3.9e12,
                          .peak = 33e12,
-                         .launch = 0.57e-6,
+                         .launch = 5.2e-6,
                          .trip = 11e-6,
                          .joint = 2.8e-6,
                          .child = 0.23e-6,
@@ -76,8 +79,14 @@ static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
 
 // Of each level: its longest column in blocks (of a chain in joints), and the most children that a lane has.
 typedef struct level {
-    int32_t longest, children;
+    int32_t longest, children, columns;
+    bool shared;
 } level;
+
+static double wait_for(const level* own, const cal_gpu_def* gpu) {
+    const bool teams = own->shared && own->columns <= TEAMS && own->longest <= TEAM_LENGTH;
+    return own->longest * gpu->joint * (teams ? RECURS : 1.0) + own->children * gpu->child;
+}
 
 // How many children the lane above one has, with this one.
 static int32_t count_child(const cal_layout* layout, const cal_column* column, int lane, int32_t* children) {
@@ -97,6 +106,8 @@ static level* find_levels(const cal_layout* layout, int* count) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
         level* own = &levels[depth[i]];
+        own->shared = (own->shared || own->columns == 0) && column->kind == CAL_REVOLUTE && !column->is_long;
+        own->columns++;
         if (length > own->longest) own->longest = length;
         for (int k = 0; k < column->pull_count; k++) {
             const int32_t siblings = count_child(layout, column, column->pull_order[k], children);
@@ -128,8 +139,7 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
     add_columns(layout, out);
     level* levels = find_levels(layout, &out->levels);
     if (!levels) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
-    for (int i = 0; levels && i < out->levels; i++)
-        out->waiting += levels[i].longest * gpu->joint + levels[i].children * gpu->child;
+    for (int i = 0; levels && i < out->levels; i++) out->waiting += wait_for(&levels[i], gpu);
     // The last level goes down and up in one kernel.
     out->launches = PASSES * out->levels - (out->levels > 0 ? 1 : 0);
     cal_free(levels);
