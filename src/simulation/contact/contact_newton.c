@@ -235,8 +235,8 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     // an order, so that what is symmetric does not stay so to the last bits.
     const bool sweeps = p->rough || p->loose || !p->factors || p->allowed > 0.0;
     const double still = p->rough ? still_rough : !p->factors ? still_many : p->loose ? still_exact : still_rough;
-    const double far = p->factors ? 0.0 : p->rough ? fmax(p->allowed, p->closing) : p->allowed;
-    if (sweeps) steps = cal_problem_sweep(p, target, v, fmax(still * s.speed, far), &least, &solved);
+    const double end = fmax(still * s.speed, p->factors ? 0.0 : p->rough ? fmax(p->allowed, p->closing) : p->allowed);
+    if (sweeps) steps = cal_problem_sweep(p, target, v, end, &least, &solved);
     if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
     if (sweeps) hold(p);
     const double close = fmax((p->rough ? rough_law : law) * s.speed, p->allowed);

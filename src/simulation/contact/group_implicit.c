@@ -355,10 +355,9 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         const double large = w->varies ? tolerance : 10.0 * fine;
         const bool still =
             *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance;
-        const bool paused = w->memory[CAL_WORK_PAUSE] > 0.0;
-        const bool compared = follows || (!paused && !w->problem.factors);
-        // And where they do not, what its halves are compared with.
-        if (w->problem.rough && (still || compared) && !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
+        // And where they do not, what its halves are compared with; of sweeps alone any.
+        if (w->problem.rough && (still || follows || !w->problem.factors) &&
+            !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
             w->problem.rough = false;
             solve_whole(w, v, *h, true);
             jump = *h * find_jump(w, v, *h);
@@ -378,6 +377,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         // Of forces that are known.
         const bool jumps = jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0;
+        const bool paused = w->memory[CAL_WORK_PAUSE] > 0.0;
         if (!paused && follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
             cal_work_remember(w, *h);
             double off = INFINITY;
