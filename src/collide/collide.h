@@ -212,9 +212,12 @@ typedef struct cal_contact {
 // and returns how many there are, which may be more.
 int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
                  double margin, cal_contact* out, int capacity);
-// The same, and for which other margins it is the same: all m with margins[0] ≤ m < margins[1], beside `margin` itself.
+// The same, and for which other margins it is the same: all m with margins[0] ≤ m < margins[1], beside `margin` itself. distance: the
+// distance of the only two pieces at these poses, where its piece_a is not negative; otherwise it is written there, of two that have one
+// piece each.
 int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b,
-                             const cal_pose* pose_b, double margin, double margins[2], cal_contact* out, int capacity);
+                             const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
+                             cal_contact* out, int capacity);
 
 // --- Broad phase ------------------------------------------------------------------------------------------------------
 

@@ -172,6 +172,7 @@ typedef struct collector {
     double blocked; // the deepest of those that were left out
     // Of all distances that the margin was compared with: the largest that is within it, and the smallest that is not.
     double within, beyond;
+    cal_separation* distance; // NULL, or that of the only pieces
 } collector;
 
 static bool is_within(collector* c, double distance) {
@@ -319,7 +320,15 @@ static void collect(void* user, int i, int k, double* limit) {
     const cal_convex *p = &c->a->pieces[i], *q = &c->b->pieces[k];
     if (p->core == CAL_CORE_HALF_SPACE && q->core == CAL_CORE_HALF_SPACE) return;
     cal_separation nearest;
-    cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
+    const bool known = c->distance != NULL && c->distance->piece_a >= 0;
+    if (known)
+        nearest = *c->distance;
+    else
+        cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
+    if (c->distance != NULL && !known) {
+        *c->distance = nearest;
+        c->distance->piece_a = i, c->distance->piece_b = k;
+    }
     if (!is_within(c, nearest.distance)) return;
     if (!c->blocked_too && is_blocked(c, p, q, nearest.normal)) {
         if (nearest.distance < c->blocked || (nearest.distance == c->blocked && i < c->blocked_a))
@@ -354,8 +363,12 @@ static void collect(void* user, int i, int k, double* limit) {
 }
 
 int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b,
-                             const cal_pose* pose_b, double margin, double margins[2], cal_contact* out, int capacity) {
-    collector c = {a, b, pose_a, pose_b, margin, out, capacity, 0, false, -1, -1, INFINITY, -INFINITY, INFINITY};
+                             const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
+                             cal_contact* out, int capacity) {
+    const bool single = a->piece_count == 1 && b->piece_count == 1;
+    collector c = {a,   b,        pose_a,    pose_b,   margin,
+                   out, capacity, 0,         false,    -1,
+                   -1,  INFINITY, -INFINITY, INFINITY, single ? distance : NULL};
     double limit = margin;
     cal_visit_pairs(a, pose_a, b, pose_b, &limit, collect, &c);
     if (c.count == 0 && c.blocked_a >= 0) {
@@ -383,5 +396,5 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
 int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
                  double margin, cal_contact* out, int capacity) {
     double margins[2];
-    return cal_contacts_for_margins(a, pose_a, b, pose_b, margin, margins, out, capacity);
+    return cal_contacts_for_margins(a, pose_a, b, pose_b, margin, margins, NULL, out, capacity);
 }

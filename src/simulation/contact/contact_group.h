@@ -27,6 +27,8 @@ typedef struct cal_near_pair {
     int place[2];     // in `bodies`
     int first, count; // of its contacts
     double margin, margins[2];
+    cal_separation measured; // where both are, if they stay; piece_a is negative: not known
+    double apart; // there is no contact as long as the ways of both since then and the margin are less together
 } cal_near_pair;
 
 typedef struct cal_contact_group {
@@ -49,6 +51,7 @@ typedef struct cal_contact_group {
     cal_pose* placed;     // of all bodies, for the present search
     double* search_poses; // of the last search, and who has not moved since
     bool* stays;
+    double* ways;                // how far bodies have gone from search to search, at most, at any of their points
     cal_group_contact* found[2]; // contacts of the present search, and of the last one
     int found_capacity[2];
     bool searched; // there was one with these pairs

@@ -234,8 +234,9 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do. But they know
     // an order, so that what is symmetric does not stay so to the last bits.
     const bool sweeps = p->rough || p->loose || !p->factors || p->allowed > 0.0;
-    const double still = !p->factors ? still_many : p->loose && !p->rough ? still_exact : still_rough;
-    if (sweeps) steps = cal_problem_sweep(p, target, v, still * s.speed, &least, &solved);
+    const double still = p->rough ? still_rough : !p->factors ? still_many : p->loose ? still_exact : still_rough;
+    const double end = fmax(still * s.speed, p->factors ? 0.0 : p->rough ? fmax(p->allowed, p->closing) : p->allowed);
+    if (sweeps) steps = cal_problem_sweep(p, target, v, end, &least, &solved);
     if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
     if (sweeps) hold(p);
     const double close = fmax((p->rough ? rough_law : law) * s.speed, p->allowed);

@@ -2,6 +2,7 @@
 #include "simulation/contact/contact_problem.h"
 #include "base/finite.h"
 #include "math/vector.h"
+#include "simulation/contact/contact_sweeps.h"
 #include <string.h>
 
 enum { MOST_FACTORED = 250, MOST_FACTORED_BALLS = 40 };
@@ -27,7 +28,8 @@ size_t cal_problem_count(const cal_group* group, int contacts) {
         plain = 6 * m;
     }
     const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 12 * m + plain + 1 + 2 * m * m);
-    return rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
+    return cal_free_sweeps_count(group, contacts) + rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m +
+           n * ((n + 63) / 64) + 16 * n + 64;
 }
 
 // Memory for the units' constraints; false: not enough.
@@ -56,7 +58,7 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     *p = (cal_problem){.group = group};
     p->size = cal_arena_integers(arena, n);
     p->first = cal_arena_integers(arena, n);
-    p->stirred = cal_arena_integers(arena, n);
+    p->stirred = cal_arena_integers(arena, n + 1); // and of what does not move
     p->passive = (bool*)(void*)cal_arena_numbers(arena, (n * sizeof(bool) + sizeof(double) - 1) / sizeof(double));
     p->mass_at = (int64_t*)(void*)cal_arena_numbers(arena, n);
     p->gradient = cal_arena_numbers(arena, v);
@@ -301,6 +303,7 @@ static cal_status fill_rows(cal_problem* p, double time, const double* q, const 
         if (touch->unit[0] < 0 || touch->unit[1] < 0) continue;
         pairs[pair_count][0] = touch->unit[0], pairs[pair_count++][1] = touch->unit[1];
     }
+    if (!cal_free_sweeps_take(p, contacts, arena)) return CAL_NO_MEMORY;
     p->loose = is_loose(pairs[0], pair_count);
     int awake = 0;
     for (int i = 0; i < group->unit_count; i++) awake += !is_quiet(p, i);

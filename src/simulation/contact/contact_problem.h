@@ -79,7 +79,8 @@ typedef struct cal_problem {
     int last_sweep;        // its number
     bool* passive;         // of units: all their contacts are
     const bool* quiet;     // of units, for the caller to set: they stay where they are, as fixed bodies do; NULL: none
-    double* mass;          // blocks, one after the other
+    struct cal_free_problem* free; // for sweeps, where all that moves is free (contact_sweeps.h); NULL: not all is
+    double* mass;                  // blocks, one after the other
     double* mass_factor;
     int64_t* mass_at;
     bool* diagonal_mass;                    // a unit: its mass matrix is
@@ -91,6 +92,7 @@ typedef struct cal_problem {
     bool factors;   // there is a matrix: where sweeps do not come to an end, Newton does
     bool rough;     // for the caller to set: a part in 10⁶ will do
     double allowed; // for the caller to set: a speed that the law may be missed by, m/s; 0: what there are bits for
+    double closing; // for the caller to set: a speed at which bodies do not come to overlap too deeply; of rough solutions
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
 } cal_problem;

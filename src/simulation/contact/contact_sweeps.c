@@ -6,23 +6,27 @@
 //
 //     λ_n ← max(0, λ_n − y_n / W_nn),    λ_t ← the nearest to λ_t − y_t / W_tt with |λ_t| ≤ μ λ_n,    v ← v + M⁻¹ Jᵀ Δλ
 //
-// with W = J M⁻¹ Jᵀ of the contact alone. Sweeps alone take as many as the square of a pile's layers; directions that are conjugate to
-// each other (Silcowitz, Niebe and Erleben, "A nonsmooth nonlinear conjugate gradient method for interactive contact force
-// problems", 2010) take as many as the layers:
+// with W = J M⁻¹ Jᵀ of the contact alone. Sweeps alone take as many as the square of a pile's layers, and where a few contacts carry
+// more than they need to (a ball between three others and a wall) they shift forces from one to the other at a constant rate, without
+// end. With the momentum of Nesterov's method (1983) they take as many as the layers:
 //
-//     g = λ − sweep(λ),    β = |g|² / |g before|²,    λ ← sweep(λ) + β p,    p ← β p − g        p ← 0 where β > 1
+//     x_k = sweep(λ_k),    λ_k+1 = x_k + β (x_k − x_k−1),    β = (t_k − 1) / t_k+1,    t_k+1 = (1 + √(1 + 4 t_k²)) / 2
 //
-// The norm is that of W, so that it knows no units. Velocities follow in the same way, since they are linear in λ. What ends is a
-// sweep of its own, so that all impulses are in their cones.
+// t begins anew with 1 where a sweep takes back what momentum has brought, (x_k − λ_k) · (x_k − x_k−1) < 0 (O'Donoghue and Candès,
+// "Adaptive restart for accelerated gradient schemes", 2015), and where |x_k − λ_k|² has doubled since it was least: contacts that
+// slide are not those of a minimum, and may turn round in a circle that momentum widens. The norm is that of W, so that it knows no
+// units. Velocities follow in the same way, since they are linear in λ. What ends is a sweep, so that all impulses are in their cones.
 //
-// A sweep leaves out contacts between bodies whose velocities nothing has changed since it looked at them last, to a hundredth of what
+// A sweep leaves out contacts between bodies whose velocities nothing has changed since it looked at them last, to a small share of what
 // it is to be solved to: where a part of a group moves and the rest stays as it is, the price is that of the part.
-#include "base/finite.h"
+#include "simulation/contact/contact_sweeps.h"
 #include "math/vector.h"
-#include "simulation/contact/contact_problem.h"
 #include <string.h>
 
 enum { MOST_SWEEPS = 400, FEW_SWEEPS = 30, FREE = 6 };
+static const double growth = 2.0; // of the square of changes since it was least
+
+// --- Units of any kind --------------------------------------------------------------------------------------------------
 
 static void push(const cal_problem* p, const cal_contact_row* touch, const double change[3], double* v) {
     for (int side = 0; side < 2; side++) {
@@ -73,16 +77,11 @@ static bool is_stirred(const cal_problem* p, const cal_contact_row* touch) {
 
 // What the law of one contact alone asks for at v; returns by how much that changes its speeds.
 static double find_change(const cal_problem* p, const cal_contact_row* touch, const double* v, double change[3]) {
-    const double *W = touch->own, *impulse = touch->impulse;
-    double y[3], t[2];
+    const double tilt[2] = {touch->own[3], touch->own[6]};
+    double y[3];
     read_speeds(p, touch, v, y);
-    const double normal = cal_larger(0.0, impulse[0] - y[0] * touch->inverse[0]);
-    change[0] = normal - impulse[0];
-    for (int i = 0; i < 2; i++) t[i] = impulse[1 + i] - (y[1 + i] + W[3 * (i + 1)] * change[0]) * touch->inverse[1];
-    const double square = t[0] * t[0] + t[1] * t[1], limit = touch->friction * normal;
-    const double share = square > limit * limit ? limit / sqrt(square) : 1.0;
-    for (int i = 0; i < 2; i++) change[1 + i] = share * t[i] - impulse[1 + i];
-    return cal_larger(W[0] * fabs(change[0]), touch->across * cal_larger(fabs(change[1]), fabs(change[2])));
+    return cal_sweep_change(touch->impulse, y, touch->own[0], tilt, touch->across, touch->inverse, touch->friction,
+                            change);
 }
 
 double cal_problem_missed(const cal_problem* p, const cal_contact_row* touch, const double* v) {
@@ -90,90 +89,96 @@ double cal_problem_missed(const cal_problem* p, const cal_contact_row* touch, co
     return find_change(p, touch, v, change);
 }
 
-// One contact; returns the square of its change in the norm of W, and in *most the largest change of its speeds.
-static double settle(const cal_problem* p, cal_contact_row* touch, double* v, double* most) {
-    double change[3];
-    *most = find_change(p, touch, v, change);
-    if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) return 0.0;
-    push(p, touch, change, v);
-    for (int i = 0; i < 3; i++) touch->impulse[i] += change[i];
-    return touch->own[0] * change[0] * change[0] + touch->across * (change[1] * change[1] + change[2] * change[2]);
+// y is the impulse after the last sweep, and p->direction the velocity.
+static void begin(cal_problem* p, const double* target, double* v) {
+    const size_t size = (size_t)p->group->v_count * sizeof *v;
+    memcpy(v, target, size);
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        cal_sweep_start(touch->held, touch->friction, touch->impulse);
+        touch->visited = 0;
+        push(p, touch, touch->impulse, v);
+        memcpy(touch->y, touch->impulse, sizeof touch->y);
+    }
+    memcpy(p->direction, v, size);
 }
 
-// Sweep `number`; changes of less than `least` stir nothing.
-static double sweep(cal_problem* p, int number, double least, double* v, double* most) {
-    double square = 0.0;
-    *most = 0.0;
+static cal_sweep_result sweep(cal_problem* p, int number, double least, double* v) {
+    cal_sweep_result result = {0};
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
         if (!is_stirred(p, touch)) continue;
-        double change = 0.0;
         touch->visited = number;
-        square += settle(p, touch, v, &change);
-        if (change > least) stir(p, touch, number);
-        *most = cal_larger(*most, change);
+        double change[3], along[3];
+        const double most = find_change(p, touch, v, change);
+        if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) continue;
+        push(p, touch, change, v);
+        for (int i = 0; i < 3; i++) {
+            touch->impulse[i] += change[i];
+            along[i] = change[i] * (touch->impulse[i] - touch->y[i]);
+        }
+        result.square +=
+            touch->own[0] * change[0] * change[0] + touch->across * (change[1] * change[1] + change[2] * change[2]);
+        result.along += touch->own[0] * along[0] + touch->across * (along[1] + along[2]);
+        if (most > least) stir(p, touch, number);
+        result.most = cal_larger(result.most, most);
     }
-    return square;
+    return result;
 }
 
-// Contacts that hold nothing and close nothing stay out of the directions: dy is p, y the impulse before the sweep.
-static void follow(cal_problem* p, double beta, int number, double least, double* v, double* way) {
-    const int count = p->group->v_count;
+static void follow(cal_problem* p, double share, int number, double least, double* v) {
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
-        const double along = touch->own[0] * fabs(touch->dy[0]),
-                     across = touch->across * cal_larger(fabs(touch->dy[1]), fabs(touch->dy[2]));
-        if (beta * cal_larger(along, across) > least) stir(p, touch, number);
+        double more[3];
         for (int i = 0; i < 3; i++) {
-            const double g = touch->y[i] - touch->impulse[i];
-            touch->impulse[i] += beta * touch->dy[i];
-            touch->dy[i] = beta * touch->dy[i] - g;
+            more[i] = share * (touch->impulse[i] - touch->y[i]);
+            touch->y[i] = touch->impulse[i];
+            touch->impulse[i] += more[i];
         }
+        if (cal_larger(touch->own[0] * fabs(more[0]), touch->across * cal_larger(fabs(more[1]), fabs(more[2]))) > least)
+            stir(p, touch, number);
     }
-    for (int i = 0; i < count; i++) {
-        const double g = p->work[i] - v[i];
-        v[i] += beta * way[i];
-        way[i] = beta * way[i] - g;
+    for (int i = 0; i < p->group->v_count; i++) {
+        const double now = v[i];
+        v[i] += share * (now - p->direction[i]);
+        p->direction[i] = now;
     }
+}
+
+static void end_any(cal_problem* p, double* v) { (void)p, (void)v; }
+
+static const cal_sweep_ops any_sweeps = {0.01, begin, sweep, follow, end_any};
+
+// --- Any of the two -----------------------------------------------------------------------------------------------------
+
+// Nesterov's t, and the least square of changes since it began.
+typedef struct momentum {
+    double t, least;
+} momentum;
+
+static double find_share(momentum* m, const cal_sweep_result* last) {
+    const double t = m->t, next = 0.5 * (1.0 + sqrt(1.0 + 4.0 * t * t));
+    const bool grown = last->square > growth * m->least;
+    m->least = grown ? last->square : fmin(m->least, last->square);
+    m->t = grown || last->along < 0.0 ? 1.0 : next;
+    return grown || last->along < 0.0 ? 0.0 : (t - 1.0) / next;
 }
 
 int cal_problem_sweep(cal_problem* p, const double* target, double* v, double end, double* least, bool* solved) {
-    const size_t size = (size_t)p->group->v_count * sizeof *v;
-    *least = 0.01 * end;
-    double last = 0.0, most = 0.0;
-    memcpy(v, target, size);
-    memset(p->direction, 0, size);
+    const cal_sweep_ops* ops = p->free != NULL ? &cal_free_sweeps : &any_sweeps;
+    momentum m = {1.0, INFINITY};
+    *least = ops->unseen * end;
+    *solved = false;
     memset(p->stirred, 0, (size_t)p->group->unit_count * sizeof *p->stirred);
-    for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
-        // What is remembered is a start only as far as it is in the cone.
-        touch->held[0] = fmax(touch->held[0], 0.0);
-        const double length = sqrt(touch->held[1] * touch->held[1] + touch->held[2] * touch->held[2]),
-                     limit = touch->friction * touch->held[0], share = length > limit ? limit / length : 1.0;
-        touch->impulse[0] = touch->held[0];
-        for (int i = 1; i < 3; i++) touch->impulse[i] = share * touch->held[i];
-        memset(touch->dy, 0, sizeof touch->dy);
-        touch->visited = 0;
-        push(p, touch, touch->impulse, v);
-    }
+    ops->begin(p, target, v);
     int sweeps = 0;
-    for (const int limit = p->factors ? FEW_SWEEPS : MOST_SWEEPS; sweeps < limit; sweeps++) {
-        memcpy(p->work, v, size);
-        for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].y, p->rows[k].impulse, sizeof p->rows[k].y);
-        const double square = sweep(p, sweeps + 1, *least, v, &most), beta = last > 0.0 ? square / last : 2.0;
-        *solved = most <= end;
+    for (const int limit = p->factors ? FEW_SWEEPS : MOST_SWEEPS; !*solved && sweeps < limit; sweeps++) {
+        const cal_sweep_result last = ops->sweep(p, sweeps + 1, *least, v);
+        *solved = last.most <= end;
         p->last_sweep = sweeps + 1;
-        if (*solved) return sweeps + 1;
-        last = square;
-        if (beta > 1.0) {
-            memset(p->direction, 0, size);
-            for (int k = 0; k < p->row_count; k++) memset(p->rows[k].dy, 0, sizeof p->rows[k].dy);
-        }
-        follow(p, beta > 1.0 ? 0.0 : beta, sweeps + 1, *least, v, p->direction);
+        if (!*solved) ops->follow(p, find_share(&m, &last), sweeps + 1, *least, v);
     }
-    for (int i = 0; i < 2; i++) {
-        sweep(p, sweeps + 1 + i, *least, v, &most);
-    }
-    p->last_sweep = sweeps + 2;
+    for (int i = 0; !*solved && i < 2; i++) ops->sweep(p, p->last_sweep = sweeps + 1 + i, *least, v);
+    ops->end(p, v);
     return sweeps;
 }

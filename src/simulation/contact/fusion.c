@@ -74,7 +74,8 @@ static cal_status settle_members(cal_world* world, int component, double time, c
     const cal_contact_group* g = world->components[component].group;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < g->group.body_count; i++)
-        if (world->bodies[g->bodies[i]].component >= 0) status = cal_body_changed(world, g->bodies[i], time, error);
+        if (world->bodies[g->bodies[i]].component >= 0)
+            status = cal_body_stepped(world, g->bodies[i], component, time, error);
     return status;
 }
 

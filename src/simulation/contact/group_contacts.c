@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIN 0.1 // of the group's size: how far bodies go before pairs are looked for again
+#define SKIN 0.1      // of the group's size: how far bodies go before pairs are looked for again
+#define ROUNDING 1e-9 // of ways and sizes: much more than what distances and ways are off by
 enum { PAIR_CONTACTS = 64 };
 
 bool cal_group_search_begin(cal_contact_group* g) {
@@ -21,12 +22,14 @@ bool cal_group_search_begin(cal_contact_group* g) {
     g->placed = cal_allocate(count, sizeof *g->placed);
     g->search_poses = cal_allocate(7 * count, sizeof *g->search_poses);
     g->stays = cal_allocate(count, sizeof *g->stays);
+    g->ways = cal_allocate(count, sizeof *g->ways);
     g->near_margin = -1.0;
-    return g->near_poses != NULL && g->placed != NULL && g->search_poses != NULL && g->stays != NULL;
+    return g->ways != NULL && g->near_poses != NULL && g->placed != NULL && g->search_poses != NULL && g->stays != NULL;
 }
 
 void cal_group_search_end(cal_contact_group* g) {
-    void* const lists[] = {g->near_poses, g->placed, g->near, g->search_poses, g->stays, g->found[0], g->found[1]};
+    void* const lists[] = {g->near_poses, g->placed, g->near,     g->search_poses,
+                           g->stays,      g->ways,   g->found[0], g->found[1]};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -60,7 +63,8 @@ static bool add_near(const cal_world* world, cal_contact_group* g, int i, int k)
     if (i >= g->group.body_count - g->other_count && k >= g->group.body_count - g->other_count) return true;
     if (!cal_may_collide(world, a, b) || !(cal_group_is_inner(world, a, b) || cal_group_lists(g, a, b))) return true;
     if (!cal_grow((void**)&g->near, &g->near_capacity, g->near_count, sizeof *g->near)) return false;
-    g->near[g->near_count++] = (cal_near_pair){.place = {a < b ? i : k, a < b ? k : i}};
+    g->near[g->near_count++] =
+        (cal_near_pair){.place = {a < b ? i : k, a < b ? k : i}, .measured.piece_a = -1, .apart = -INFINITY};
     return true;
 }
 
@@ -172,12 +176,25 @@ static void convert(const cal_world* world, const int bodies[2], const int place
     out->key = key | 1;
 }
 
+// How far any point of a body has gone from one pose to another, at most: its centre, and of a turn by θ the chord 2 r sin(θ/2) of its
+// reach r, which is less than 2 r |p − q| of the two quaternions; with room for rounding.
+static double way_of(const cal_sim_body* part, const double* from, const double* to) {
+    double d[3], plus = 0.0, minus = 0.0;
+    for (int i = 0; i < 3; i++) d[i] = to[i] - from[i];
+    for (int i = 3; i < 7; i++) {
+        minus += (to[i] - from[i]) * (to[i] - from[i]);
+        plus += (to[i] + from[i]) * (to[i] + from[i]);
+    }
+    return (1.0 + ROUNDING) * (sqrt(cal_dot3(d, d)) + 2.0 * part->reach * sqrt(fmin(minus, plus)));
+}
+
 // Who is where it was at the last search.
-static void find_staying(cal_contact_group* g, const double* poses) {
+static void find_staying(const cal_world* world, cal_contact_group* g, const double* poses) {
     for (int i = 0; i < g->group.body_count; i++) {
         const size_t size = 7 * sizeof *poses;
         g->stays[i] = g->searched && cal_same_bits(poses + 7 * i, g->search_poses + 7 * i, size);
         if (g->stays[i]) continue;
+        if (g->searched) g->ways[i] += way_of(&world->bodies[g->bodies[i]], g->search_poses + 7 * i, poses + 7 * i);
         memcpy(g->search_poses + 7 * i, poses + 7 * i, size);
         g->placed[i] = cal_pose_make(poses + 7 * i, poses + 7 * i + 3);
     }
@@ -202,15 +219,18 @@ static bool look_at_pair(const cal_world* world, cal_contact_group* g, cal_near_
     double apart[3];
     for (int k = 0; k < 3; k++) apart[k] = g->placed[place[0]].position[k] - g->placed[place[1]].position[k];
     const double sum = a->reach + b->reach + margin;
+    const double way = g->ways[place[0]] + g->ways[place[1]];
     near->count = 0, near->margin = margin, near->margins[0] = -INFINITY, near->margins[1] = margin;
-    if (cal_dot3(apart, apart) > sum * sum) return true;
+    if (!g->stays[place[0]] || !g->stays[place[1]]) near->measured.piece_a = -1;
+    if (way + margin < near->apart || cal_dot3(apart, apart) > sum * sum) return true;
     cal_contact found[PAIR_CONTACTS];
     int n = cal_contacts_for_margins(a->geometry, &g->placed[place[0]], b->geometry, &g->placed[place[1]], margin,
-                                     near->margins, found, PAIR_CONTACTS);
+                                     near->margins, &near->measured, found, PAIR_CONTACTS);
     if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
     if (!reserve_found(g, count + n)) return false;
     for (int k = 0; k < n; k++) convert(world, bodies, place, &found[k], &g->found[0][count + k]);
     near->count = n;
+    near->apart = n == 0 ? way + near->margins[1] - ROUNDING * (a->reach + b->reach) : -INFINITY;
     return true;
 }
 
@@ -221,7 +241,7 @@ cal_status cal_group_contacts(const cal_group* group, double time, const double*
     const cal_world* world = group->world;
     int count = 0;
     if (!still_near(world, g, poses, margin) && !look_for_near(world, g, poses, margin)) return CAL_NO_MEMORY;
-    find_staying(g, poses);
+    find_staying(world, g, poses);
     cal_group_contact* const last = g->found[0];
     const int last_capacity = g->found_capacity[0];
     g->found[0] = g->found[1], g->found_capacity[0] = g->found_capacity[1];

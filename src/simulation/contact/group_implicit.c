@@ -355,8 +355,9 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         const double large = w->varies ? tolerance : 10.0 * fine;
         const bool still =
             *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance;
-        // And where they do not, what its halves are compared with.
-        if (w->problem.rough && (still || follows) && !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
+        // And where they do not, what its halves are compared with; of sweeps alone any.
+        if (w->problem.rough && (still || follows || !w->problem.factors) &&
+            !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
             w->problem.rough = false;
             solve_whole(w, v, *h, true);
             jump = *h * find_jump(w, v, *h);

@@ -136,6 +136,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, double* out) {
     w->problem.allowed = w->close / h;
+    w->problem.closing = 0.5 * allowed_overlap * w->group->length / h;
     take_forces_at_end(w, v, h);
     set_laws(w, v, h, bounces);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];

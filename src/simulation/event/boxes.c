@@ -241,16 +241,31 @@ cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* err
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
 }
 
-cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error) {
+// Whether a pair is one that a group has been in charge of since it began, of two that stay in it: nothing is to be searched.
+static bool stays_off(const cal_world* world, const cal_pair* pair, int other, int group, double time) {
+    if (!pair->off || group < 0) return false;
+    return world->bodies[other].component < 0 || cal_body_component(world, other, time) == group;
+}
+
+static cal_status change(cal_world* world, int body, int group, double time, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     if (part->form == CAL_FORM_NONE || (world->def.loop == CAL_RETROACTIVE && !world->placing)) return CAL_OK;
     int began = 0;
     cal_status status = renew(world, body, time, &began, error);
     if (status == CAL_OK) status = cal_domain_note_change(world, body, time, error);
     for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
-        const int* pair = world->table.pairs[part->pairs[i]].body;
-        if (is_to_change(world, pair[0] == body ? pair[1] : pair[0])) continue;
+        const cal_pair* pair = &world->table.pairs[part->pairs[i]];
+        const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
+        if (stays_off(world, pair, other, group, time) || is_to_change(world, other)) continue;
         status = cal_pair_predict(world, part->pairs[i], time, error);
     }
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
+}
+
+cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error) {
+    return change(world, body, -1, time, error);
+}
+
+cal_status cal_body_stepped(cal_world* world, int body, int group, double time, cal_error* error) {
+    return change(world, body, group, time, error);
 }

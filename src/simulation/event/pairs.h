@@ -72,3 +72,5 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
                                cal_error* error);
 // After a new motion began: new box, all pairs searched again.
 cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error);
+// The same after a step of the group that a body is in.
+cal_status cal_body_stepped(cal_world* world, int body, int group, double time, cal_error* error);
