@@ -50,6 +50,12 @@ static cal_box box_of_cluster(const cal_domains* d, int domain) {
     return all;
 }
 
+static bool goes_already(const cal_domains* d) {
+    for (int i = 0; i < d->cluster_count; i++)
+        if (d->whole->components[d->cluster[i]].going > CAL_DOMAIN_WHOLE) return true;
+    return false;
+}
+
 // What is held together goes over together.
 static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
@@ -60,10 +66,12 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
         if (status != CAL_OK) break;
         const cal_box box = box_of_cluster(d, domain);
         const int to = region_of(d, body, &box);
-        for (int k = 0; to != domain && k < d->cluster_count; k++) { // it has not gone back
+        if (to == domain || goes_already(d)) continue; // it has gone back
+        for (int k = 0; k < d->cluster_count; k++) {
             if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
             d->handings[d->handing_count++] = (cal_handing){d->cluster[k], to};
+            d->whole->components[d->cluster[k]].going = to;
         }
     }
     own->stray_count = 0;
@@ -73,5 +81,6 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = list_strays(d, &d->domains[i], error);
+    for (int i = 0; i < d->handing_count; i++) d->whole->components[d->handings[i].component].going = CAL_DOMAIN_WHOLE;
     return status == CAL_OK && d->handing_count > 0 ? cal_domains_hand_over(d, error) : status;
 }
