@@ -129,9 +129,11 @@ double cal_group_horizon(const cal_world* world, int component) {
 typedef struct span {
     const double *from, *to; // q and v at both ends; to is NULL after the last state
     const double* bounds;    // of all members between them
-    double length, t, end;
-    bool straight; // free bodies go at constant speeds
+    double length, t, end;   // of the curve; when the second one is, where that was cut short
+    bool straight;           // free bodies go at constant speeds
 } span;
+
+static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_v + g->group.v_count; }
 
 static span span_at(const cal_world* world, int component, double time) {
     const cal_contact_group* g = group_of(world, component);
@@ -145,7 +147,10 @@ static span span_at(const cal_world* world, int component, double time) {
         const double* next = cal_data_at(queue, n + 1);
         s.end = cal_saved_state_at(queue, n + 1)->time;
         s.length = s.end - start;
-        if (!asleep) s.to = next + g->at_arrival, s.bounds = next + g->at_bounds;
+        if (!asleep) {
+            s.to = next + g->at_arrival, s.bounds = next + g->at_bounds;
+            s.length = next[arrival_time(g)] - start;
+        }
         s.straight = next[g->at_rest + CAL_REST_STRAIGHT] != 0.0;
     }
     if (asleep) s.t = 0.0;
@@ -169,10 +174,11 @@ void cal_group_arrive(cal_world* world, int component) {
     const cal_contact_group* g = group_of(world, component);
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);
+    const double end = cal_saved_state_at(queue, queue->tail - 1)->time;
     memcpy(data + g->at_arrival, data, (size_t)(g->at_v + g->group.v_count) * sizeof *data);
+    data[arrival_time(g)] = end;
     if (queue->tail - queue->head < 2) return;
-    const double start = cal_saved_state_at(queue, queue->tail - 2)->time,
-                 end = cal_saved_state_at(queue, queue->tail - 1)->time;
+    const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
     const span s = {.from = cal_data_at(queue, queue->tail - 2),
                     .to = data,
                     .length = end - start,
@@ -267,7 +273,7 @@ cal_status cal_group_flowed(cal_world* world, int component, double time, cal_fl
     *out = *cal_group_flows(world, component, cal_data_at(queue, n));
     if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
     const cal_flows* end = cal_group_flows(world, component, cal_data_at(queue, n + 1));
-    const double part = s.t / s.length;
+    const double part = s.t / (s.end - cal_saved_state_at(queue, n)->time);
     double *numbers = cal_allocate((size_t)(g->at_v + g->group.v_count), sizeof *numbers), energy[2] = {0.0, 0.0};
     if (numbers == NULL) return CAL_NO_MEMORY;
     cal_status status = cal_group_state(world, component, time, numbers);
@@ -531,9 +537,9 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
         *stride += g->units[i].extras_count;
     }
     g->at_arrival = *stride;
-    g->at_bounds = *stride + g->at_v + g->group.v_count;
+    g->at_bounds = arrival_time(g) + 1;
+    *stride = g->at_bounds;
     for (int i = 0; i < member_count; i++) *stride += CAL_BODY_BOUNDS * g->units[i].body_count;
-    *stride += g->at_v + g->group.v_count;
     return g;
 }
 

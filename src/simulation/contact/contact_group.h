@@ -57,7 +57,7 @@ typedef struct cal_contact_group {
     bool searched; // there was one with these pairs
     size_t memory_count;
     int at_v, at_memory, at_rest; // in a state
-    int at_arrival, at_bounds;
+    int at_arrival, at_bounds;    // the end of the curve that leads to a state: q, v, time; bounds of the motion on it
     int check_event, step_event;
     int last_contacts;
     bool restless; // rows something that is driven
@@ -161,6 +161,8 @@ void cal_group_search_end(cal_contact_group* group);
 // Before a step from a group's newest state: what touches it, or will in the next interval, joins. *joined: another group goes on
 // (joining.c).
 cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_error* error);
+// Whether a body that is not in a group joins at a time because of one that is: the decision of cal_group_join about one pair.
+cal_status cal_group_attracts(cal_world* world, int body, int other, double time, bool* out, cal_error* error);
 // Whether two bodies touch at a time or come near enough to touch within an interval of group checks (joining.c).
 cal_status cal_group_will_touch(cal_world* world, int a, int b, double time, bool* out);
 

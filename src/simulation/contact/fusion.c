@@ -146,32 +146,56 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     return settle_members(world, component, from, error);
 }
 
+// The way to a group's state after a time, which begins before that: NULL where there is none. To be freed.
+static cal_status copy_way(const cal_world* world, int component, double time, double** out) {
+    const cal_contact_group* g = world->components[component].group;
+    const cal_queue* queue = &world->components[component].queue;
+    const int64_t n = cal_queue_find(queue, time);
+    *out = NULL;
+    if (n < queue->head || n + 1 >= queue->tail || cal_saved_state_at(queue, n)->time == time ||
+        cal_data_at(queue, n)[g->at_rest + CAL_REST_ASLEEP] != 0.0)
+        return CAL_OK;
+    const size_t count = (size_t)(queue->stride - g->at_arrival);
+    *out = cal_allocate(count, sizeof **out);
+    if (*out == NULL) return CAL_NO_MEMORY;
+    memcpy(*out, cal_data_at(queue, n + 1) + g->at_arrival, count * sizeof **out);
+    return CAL_OK;
+}
+
+// The newest state has begun in between, with some numbers; way: how it was reached, NULL: from the state before.
+static void begin_between(cal_world* world, int component, const double* numbers, const double* way, bool straight,
+                          const cal_flows* flows) {
+    const cal_contact_group* g = world->components[component].group;
+    const cal_queue* queue = &world->components[component].queue;
+    double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
+    memcpy(data, numbers, (size_t)(g->at_v + g->group.v_count) * sizeof *data);
+    *cal_group_flows(world, component, data) = *flows;
+    rest[CAL_REST_STRAIGHT] = straight ? 1.0 : 0.0;
+    cal_group_arrive(world, component);
+    if (way != NULL) memcpy(data + g->at_arrival, way, (size_t)(queue->stride - g->at_arrival) * sizeof *data);
+    rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
+    rest[CAL_REST_BEGIN] = rest[CAL_REST_END] = 0.0;
+}
+
 // What was predicted for a group comes from the motion between its states; so a state that begins in between is on that motion,
-// and not on an integration of its own, which would come to another place than the one that was looked at.
+// and not on an integration of its own, which would come to another place than the one that was looked at. The way there stays the one that it was,
+// to the last bit: another domain may still ask where a member was.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error) {
     const cal_contact_group* g = world->components[component].group;
-    const size_t size = (size_t)(g->at_v + g->group.v_count);
-    double* numbers = cal_allocate(size, sizeof *numbers);
+    double *numbers = cal_allocate((size_t)(g->at_v + g->group.v_count), sizeof *numbers), *way = NULL;
     if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     const bool straight = cal_group_goes_straight(world, component, time);
     cal_flows flows = {0};
     cal_status status = cal_group_state(world, component, time, numbers);
     if (status == CAL_OK) status = cal_group_flowed(world, component, time, &flows);
+    if (status == CAL_OK) status = copy_way(world, component, time, &way);
     if (status != CAL_OK) status = cal_fail(error, status, "a contact group cannot be followed to %g s", time);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    if (status == CAL_OK) {
-        const cal_queue* queue = &world->components[component].queue;
-        double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-        memcpy(data, numbers, size * sizeof *data);
-        *cal_group_flows(world, component, data) = flows;
-        rest[CAL_REST_STRAIGHT] = straight ? 1.0 : 0.0;
-        cal_group_arrive(world, component);
-        rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
-        rest[CAL_REST_BEGIN] = rest[CAL_REST_END] = 0.0;
-    }
+    if (status == CAL_OK) begin_between(world, component, numbers, way, straight, &flows);
     cal_free(numbers);
+    cal_free(way);
     return status;
 }
 

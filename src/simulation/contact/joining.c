@@ -90,8 +90,7 @@ static cal_status add(cal_world* world, crowd* c, int component, double time, ca
     return status == CAL_OK ? cal_merge_add(world, &c->merge, component, error) : status;
 }
 
-// Whether a body that is not in the crowd joins because of one that is.
-static cal_status joins(cal_world* world, int body, int other, double time, bool* out, cal_error* error) {
+cal_status cal_group_attracts(cal_world* world, int body, int other, double time, bool* out, cal_error* error) {
     *out = false;
     if (!cal_group_is_inner(world, body, other)) return CAL_OK;
     const int component = cal_body_component(world, other, time);
@@ -120,7 +119,7 @@ static cal_status look_around(cal_world* world, crowd* c, const cal_contact_grou
         if (component >= 0 ? c->in[component] : g != NULL && cal_group_place(world, g, other) < g->group.body_count)
             continue;
         bool near = false;
-        status = joins(world, body, other, time, &near, error);
+        status = cal_group_attracts(world, body, other, time, &near, error);
         if (!near || status != CAL_OK) continue;
         status = cal_merge_add_pair(&c->merge, body, other, error);
         if (status == CAL_OK) status = add(world, c, component, time, error);

@@ -66,6 +66,12 @@ static double start_of(const cal_domains* d, int body, int other, int number) {
     return pair->open && !(due < (double)INFINITY) ? fmin(from, d->begin) : from;
 }
 
+// Whether where a body is until a time is known to whoever looks: in a group it is as far as that has come.
+static bool is_known(const cal_world* world, int body, double until) {
+    const cal_component* c = &world->components[world->bodies[body].component];
+    return (c->ops->single && cal_component_is_fused(c)) || cal_free_body_is_known(world, body, until);
+}
+
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
 // what is due before stays.
 static void predict(cal_domains* d, int domain, cal_border_find* find) {
@@ -75,9 +81,32 @@ static void predict(cal_domains* d, int domain, cal_border_find* find) {
     const double until = fmin(d->whole->bodies[low].box_end, d->whole->bodies[high].box_end);
     if (find->pair >= 0 && cal_events_time(&d->border->events, d->border->table.pairs[find->pair].event) < find->from)
         return;
-    if (!cal_free_body_is_known(view, low, until) || !cal_free_body_is_known(view, high, until)) return;
+    if (!is_known(view, low, until) || !is_known(view, high, until)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
     find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), true, &find->prediction, NULL) == CAL_OK;
+}
+
+// Whether a group was in charge of a body at any time of the window.
+static bool was_grouped(const cal_domains* d, int body) {
+    const cal_queue* queue = &d->whole->components[d->whole->bodies[body].component].queue;
+    for (int64_t n = queue->tail - 1; n >= queue->head; n--) {
+        if (cal_saved_state_at(queue, n)->kind == CAL_FUSED) return true;
+        if (cal_saved_state_at(queue, n)->time <= d->begin) break;
+    }
+    return false;
+}
+
+// Decisions of groups from which the other one of two would have joined; whether they could be looked at by the worker that has found the two.
+static bool look_for_missed(cal_domains* d, cal_world* view, bool alone, cal_border_find* find) {
+    const int bodies[2] = {find->body, find->other};
+    for (int k = 0; k < 2; k++) {
+        find->missed[k] = (double)INFINITY;
+        if (!d->grouping || !was_grouped(d, bodies[k])) continue;
+        if (!alone && !is_known(view, bodies[1 - k], d->end)) return false;
+        if (cal_domain_find_missed(view, bodies[k], bodies[1 - k], d->begin, &find->missed[k], NULL) != CAL_OK)
+            return false;
+    }
+    return true;
 }
 
 static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
@@ -91,6 +120,7 @@ static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids,
         find.from = start_of(d, body, other, find.pair);
         if (!(find.from < (double)INFINITY)) continue; // it is known, and nothing has changed
         predict(d, domain, &find);
+        find.looked = look_for_missed(d, own->world, false, &find);
         if (!cal_grow((void**)&own->finds, &own->find_capacity, own->find_count, sizeof *own->finds)) return false;
         own->finds[own->find_count++] = find;
     }
@@ -144,16 +174,6 @@ static void look_around(cal_domains* d, int domain) {
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
 
-// Whether a group was in charge of a body at any time of the window.
-static bool was_grouped(const cal_domains* d, int body) {
-    const cal_queue* queue = &d->whole->components[d->whole->bodies[body].component].queue;
-    for (int64_t n = queue->tail - 1; n >= queue->head; n--) {
-        if (cal_saved_state_at(queue, n)->kind == CAL_FUSED) return true;
-        if (cal_saved_state_at(queue, n)->time <= d->begin) break;
-    }
-    return false;
-}
-
 // --- Joining domains ----------------------------------------------------------------------------------------------------------
 
 // Where a component is going to be.
@@ -204,26 +224,37 @@ static cal_status do_plan(cal_domains* d, cal_error* error) {
     return d->handing_count > 0 ? cal_domains_hand_over(d, error) : CAL_OK;
 }
 
-// At once. decided: groups that have gone on without knowing of the other one decide again.
-static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* error) {
-    cal_status status = plan_join(d, a, b, error);
-    if (status == CAL_OK) status = do_plan(d, error);
-    cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, a));
-    if (status == CAL_OK && decided) status = cal_domain_reconsider(view, a, d->begin, true, error);
-    if (status == CAL_OK && decided) status = cal_domain_reconsider(view, b, d->begin, true, error);
-    return status == CAL_OK && decided ? cal_world_update_changed(view, error) : status;
+// At once.
+static cal_status join(cal_domains* d, int a, int b, cal_error* error) {
+    const cal_status status = plan_join(d, a, b, error);
+    return status == CAL_OK ? do_plan(d, error) : status;
 }
 
 // --- Pairs --------------------------------------------------------------------------------------------------------------------
+
+// Decisions that groups have made in this window without a body of another domain, which would have joined.
+static cal_status take_missed(cal_domains* d, cal_border_find* find, cal_error* error) {
+    const int bodies[2] = {find->body, find->other};
+    if (!find->looked && !look_for_missed(d, d->border, true, find))
+        return cal_fail(error, CAL_NOT_FINITE, "bodies near a contact group cannot be followed from %g s", d->begin);
+    for (int k = 0; k < 2; k++) {
+        if (!(find->missed[k] < (double)INFINITY)) continue;
+        if (!cal_grow((void**)&d->missed, &d->missed_capacity, d->missed_count, sizeof *d->missed))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+        d->missed[d->missed_count++] = (cal_missed){bodies[k], bodies[1 - k], find->missed[k]};
+    }
+    return CAL_OK;
+}
 
 // What a domain has found becomes pairs of the border.
 static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
     cal_world* border = d->border;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < d->domains[domain].find_count; i++) {
-        const cal_border_find* find = &d->domains[domain].finds[i];
+        cal_border_find* find = &d->domains[domain].finds[i];
         int pair = find->pair >= 0 ? find->pair : cal_pair_find(border, find->body, find->other);
         if (pair < 0) status = cal_pair_add(border, find->body, find->other, &pair, error);
+        if (status == CAL_OK) status = take_missed(d, find, error);
         if (status != CAL_OK) break;
         if (find->done)
             cal_pair_take(border, pair, &find->prediction);
@@ -242,6 +273,7 @@ static void take_ended(cal_domains* d, const cal_domain* own) {
 static cal_status update_pairs(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     int noted = 0;
+    d->missed_count = 0;
     for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
     if (noted == 0) return CAL_OK;
     for (int i = 1; i <= d->count; i++) cal_border_extend(d, i);
@@ -253,15 +285,17 @@ static cal_status update_pairs(cal_domains* d, cal_error* error) {
     return status;
 }
 
-// Pairs near groups, of which none may stay; they come into one domain.
-static cal_status join_groups(cal_domains* d, bool ran, bool* met, cal_error* error) {
+// Who would have joined a group comes into its domain, where the decision is made again.
+static cal_status join_missed(cal_domains* d, bool* met, cal_error* error) {
     cal_status status = CAL_OK;
-    const cal_pair_table* table = &d->border->table;
-    for (int i = 0; status == CAL_OK && d->grouping && i < table->pair_count; i++) {
-        const cal_pair pair = table->pairs[i];
-        if (pair.event < 0 || !(was_grouped(d, pair.body[0]) || was_grouped(d, pair.body[1]))) continue;
-        *met = true;
-        status = join(d, pair.body[0], pair.body[1], ran, error);
+    *met |= d->missed_count > 0;
+    for (int i = 0; status == CAL_OK && i < d->missed_count; i++)
+        status = plan_join(d, d->missed[i].member, d->missed[i].other, error);
+    if (status == CAL_OK) status = do_plan(d, error);
+    for (int i = 0; status == CAL_OK && i < d->missed_count; i++) {
+        cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, d->missed[i].member));
+        status = cal_domain_decide_again(view, d->missed[i].member, d->missed[i].time, error);
+        if (status == CAL_OK) status = cal_world_update_changed(view, error);
     }
     return status;
 }
@@ -290,7 +324,7 @@ static cal_status join_colliding(cal_domains* d, double end, bool* met, cal_erro
         const cal_pair pair = border->table.pairs[number];
         if (pair.hit) {
             *met = true;
-            status = join(d, pair.body[0], pair.body[1], false, error);
+            status = join(d, pair.body[0], pair.body[1], error);
             continue;
         }
         const double due = cal_events_due(&border->events);
@@ -308,7 +342,7 @@ cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_
     for (bool again = true; status == CAL_OK && again; *met |= again) {
         again = false;
         status = update_pairs(d, error);
-        if (status == CAL_OK) status = join_groups(d, ran, &again, error);
+        if (status == CAL_OK) status = join_missed(d, &again, error);
         if (status == CAL_OK && !again) status = (ran ? join_colliding : join_known)(d, end, &again, error);
     }
     return status;

@@ -12,8 +12,11 @@
 #include "simulation/world.h"
 #include <string.h>
 
-#define UNEVEN 0.1         // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
-enum { FEW_WINDOWS = 64 }; // between two looks at the loads of domains
+#define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
+enum {
+    FEW_WINDOWS = 64,
+    FEW_EVENTS = 8
+}; // of each component: after so many of either the loads of domains are looked at
 
 // What stays together: components of d->cluster from `first` on.
 typedef struct cal_cluster {
@@ -101,7 +104,8 @@ typedef struct halving {
     cluster* list;
     key *keys, *others; // of all clusters, and as many for sorting
     double* low;        // scratch of a cut
-    int turns;          // into how many domains a processor's region is divided where there are gaps
+    int turns;          // into how many domains a processor's region is divided, where there are gaps or
+    bool anywhere;      // anywhere
     int count;          // of domains so far
 } halving;
 
@@ -200,13 +204,13 @@ static bool halve(const halving* h, section whole, double share, section out[2])
     return gap;
 }
 
-// What a processor gets becomes several domains where nothing lies across: these have nothing to tell each other, and other processors can take
-// some of them.
-static void divide_in_gaps(halving* h, section whole, int domains) {
+// What a processor gets becomes several domains, of which other processors can take some: where nothing lies across, so that they have nothing to
+// tell each other, and anywhere where that is little beside what events take.
+static void divide_further(halving* h, section whole, int domains) {
     section halves[2];
-    if (domains > 1 && whole.count > 1 && halve(h, whole, 0.5, halves)) {
-        divide_in_gaps(h, halves[0], domains / 2);
-        divide_in_gaps(h, halves[1], domains - domains / 2);
+    if (domains > 1 && whole.count > 1 && (halve(h, whole, 0.5, halves) || h->anywhere)) {
+        divide_further(h, halves[0], domains / 2);
+        divide_further(h, halves[1], domains - domains / 2);
         return;
     }
     h->d->domains[++h->count].region = whole.region;
@@ -215,7 +219,7 @@ static void divide_in_gaps(halving* h, section whole, int domains) {
 
 static void divide(halving* h, section whole, int processors) {
     if (processors == 1) {
-        divide_in_gaps(h, whole, h->turns);
+        divide_further(h, whole, h->turns);
         return;
     }
     const int half = processors / 2;
@@ -223,6 +227,17 @@ static void divide(halving* h, section whole, int processors) {
     halve(h, whole, (double)half / processors, halves);
     divide(h, halves[0], half);
     divide(h, halves[1], processors - half);
+}
+
+// Whether the impacts of most bodies that move are searched for: that takes several times as long as a formula, and what domains tell each other
+// does not.
+static bool are_searched(const cal_world* whole) {
+    int moving = 0, balls = 0;
+    for (int i = 0; i < whole->body_count; i++) {
+        moving += whole->bodies[i].component >= 0;
+        balls += whole->bodies[i].component >= 0 && whole->bodies[i].form == CAL_FORM_BALLS;
+    }
+    return 2 * balls < moving;
 }
 
 // Gives every cluster its domain, and every domain its region: so many regions, and up to so many domains in each; false: no memory.
@@ -235,6 +250,7 @@ static bool divide_space(cal_domains* d, const clusters* found, int regions, int
                  cal_allocate(count, sizeof *h.others),
                  cal_allocate(count, sizeof *h.low),
                  turns,
+                 are_searched(d->whole),
                  0};
     const bool enough = h.keys != NULL && h.others != NULL && h.low != NULL;
     for (int i = 0; enough && i < found->count; i++) h.keys[i].cluster = i;
@@ -248,20 +264,23 @@ static bool divide_space(cal_domains* d, const clusters* found, int regions, int
 
 // --- By load ------------------------------------------------------------------------------------------------------------------
 
-// What the domains have done since the last look: events, the same in every run and on all ranks, and no times.
-typedef struct loads {
-    double all, most;
-} loads;
-
-static loads find_loads(const cal_domains* d) {
-    loads l = {0};
+// What the domains have done since the last look, in events: their number, the same in every run and on all ranks; or on threads the share of the
+// time that each took.
+static void find_loads(cal_domains* d) {
+    double events = 0.0, time = 0.0;
     for (int i = 1; i <= d->count; i++) {
-        const double own = (double)(d->domains[i].events - d->domains[i].seen_events);
-        l.all += own;
-        l.most = fmax(l.most, own);
+        const cal_domain* own = &d->domains[i];
+        events += (double)(own->events - own->seen_events);
+        time += own->run_s - own->seen_s;
     }
-    return l;
+    for (int i = 1; i <= d->count; i++) {
+        cal_domain* own = &d->domains[i];
+        const bool counted = d->given || d->ranks != NULL || !(time > 0.0);
+        own->load = counted ? (double)(own->events - own->seen_events) : (own->run_s - own->seen_s) * (events / time);
+    }
 }
+
+static void begin_load(cal_domain* own) { own->seen_events = own->events, own->seen_s = own->run_s; }
 
 // Components where they are, each with its share of what its domain has done, and the event that every body has when its box ends.
 static void weigh_components(const cal_domains* d, clusters* out) {
@@ -269,7 +288,7 @@ static void weigh_components(const cal_domains* d, clusters* out) {
         const cal_domain* own = &d->domains[i];
         double bodies = 0.0;
         for (int k = 0; k < own->member_count; k++) bodies += d->whole->components[own->members[k]].weight;
-        const double each = 1.0 + (double)(own->events - own->seen_events) / fmax(bodies, 1.0);
+        const double each = 1.0 + own->load / fmax(bodies, 1.0);
         for (int k = 0; k < own->member_count; k++) {
             const cal_component* c = &d->whole->components[own->members[k]];
             cluster* one = &out->list[out->count++];
@@ -295,15 +314,21 @@ static bool list_moved(cal_domains* d, const clusters* found) {
 }
 
 cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
-    if (d->windows < d->next_balance) return CAL_OK;
-    const loads l = find_loads(d);
-    const double mean = l.all / d->count, uneven = l.most / fmax(mean, 1.0);
+    int64_t events = 0;
+    for (int i = 1; i <= d->count; i++) events += d->domains[i].events - d->domains[i].seen_events;
+    if (d->windows - d->balanced < d->patience * FEW_WINDOWS &&
+        events < d->patience * FEW_EVENTS * d->whole->component_count)
+        return CAL_OK;
+    double all = 0.0;
+    find_loads(d);
+    for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
+    const double mean = all / d->processors, span = cal_domains_span_of_loads(d), uneven = span / fmax(mean, 1.0);
     // To find new regions takes a core as long as an event for some sixteen components; others wait for that.
-    const bool worth = l.most - mean > d->whole->component_count / 16.0 && l.most > (1.0 + 2.0 * UNEVEN) * mean;
+    const bool worth = span - mean > d->whole->component_count / 16.0 && span > (1.0 + 2.0 * UNEVEN) * mean;
     // What is held together stays where it is: then the next look is later.
     const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - UNEVEN) * d->uneven;
-    d->balance_windows = worth && !helped ? 2 * d->balance_windows : FEW_WINDOWS;
-    d->next_balance = d->windows + d->balance_windows;
+    d->patience = worth && !helped ? 2 * d->patience : 1;
+    d->balanced = d->windows;
     d->uneven = worth ? uneven : 0.0;
     cal_status status = CAL_OK;
     if (worth) {
@@ -317,7 +342,7 @@ cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
         cal_free(found.list);
         d->divisions++;
     }
-    for (int i = 1; i <= d->count; i++) d->domains[i].seen_events = d->domains[i].events;
+    for (int i = 1; i <= d->count; i++) begin_load(&d->domains[i]);
     return status;
 }
 
@@ -425,8 +450,8 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     if (status == CAL_OK) status = cal_domains_scatter(d, error);
     if (status == CAL_OK) cal_domains_begin_turns(d);
     d->handed = 0;
-    d->uneven = 0.0, d->balance_windows = FEW_WINDOWS, d->next_balance = d->windows + FEW_WINDOWS;
-    for (int i = 1; i <= d->count; i++) d->domains[i].seen_events = d->domains[i].events;
+    d->uneven = 0.0, d->patience = 1, d->balanced = d->windows;
+    for (int i = 1; i <= d->count; i++) begin_load(&d->domains[i]);
     if (status == CAL_OK) status = cal_domains_feed(d, error);
     d->divided = status == CAL_OK;
     return status;

@@ -61,13 +61,20 @@ typedef struct cal_handing {
 } cal_handing;
 
 // Two bodies of different domains whose boxes overlap, found by one of them; their pair, −1: it is new; what it is to be predicted from; and
-// what was found.
+// what was found. The first decision of a group of each that was missed by the other one, infinite: none.
 typedef struct cal_border_find {
     int body, other, pair;
     double from;
-    bool done;
+    bool done, looked;
     cal_prediction prediction;
+    double missed[2];
 } cal_border_find;
+
+// A decision of a contact group that was made without a body of another domain, which would have joined because of a member.
+typedef struct cal_missed {
+    int member, other;
+    double time;
+} cal_missed;
 
 // A pair of bodies on its way to another table.
 typedef struct cal_carried_pair {
@@ -96,14 +103,16 @@ typedef struct cal_domain {
     int engine_count, engine_capacity;
     cal_status status;
     cal_error error;
-    bool starved;        // wants places for components
-    bool goes_on;        // in the next run, with what it has not come to in this window
-    double spent;        // processor time of its last task, s
-    double cost;         // of its events in the last window: s, or their number on ranks
-    double next_cost;    // of those in the present one
-    int worker;          // whose turn it is first
-    int64_t events;      // since the world was divided
-    int64_t seen_events; // of them at the last look at the loads
+    bool starved;         // wants places for components
+    bool goes_on;         // in the next run, with what it has not come to in this window
+    double spent;         // processor time of its last task, s
+    double cost;          // of its events in the last window: s, or their number on ranks
+    double next_cost;     // of those in the present one
+    int worker;           // whose turn it is first
+    int64_t events;       // since the world was divided
+    int64_t seen_events;  // of them at the last look at the loads
+    double run_s, seen_s; // processor time of its events since then, and at the last look
+    double load;          // at that look: events, or what would be as many by the time
     // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
     // near, who has left the region, and scratch of the search.
     cal_border_find* finds;
@@ -148,9 +157,9 @@ typedef struct cal_domains {
     int64_t seen_windows;
     double seen_first_s, seen_busiest_s, seen_between_s;
     double begin; // where the present one began
-    // Of looks at the loads of domains: when the next one is, how far apart they are, how uneven loads were when regions were made anew, 0:
-    // they were not; and how often they were.
-    int64_t next_balance, balance_windows, divisions;
+    // Of looks at the loads of domains: the window of the last one, how many times longer than usual the next one is away, how uneven loads were
+    // when regions were made anew, 0: they were not; and how often they were.
+    int64_t balanced, patience, divisions;
     double uneven;
     pthread_mutex_t calling; // one callback at a time
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
@@ -160,6 +169,8 @@ typedef struct cal_domains {
     int departure_count, departure_capacity;
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
+    cal_missed* missed;
+    int missed_count, missed_capacity;
     int *cluster, cluster_count, cluster_capacity;
     struct cal_cluster* alone; // of each component, while a world is divided
     int *mark, mark_capacity;  // of each component
@@ -210,6 +221,10 @@ void cal_domain_begin_call(cal_world* world);
 void cal_domain_end_call(cal_world* world);
 // Groups near a body that have decided after a time, or at it, who joins them decide again (reconsider.c).
 cal_status cal_domain_reconsider(cal_world* world, int body, double time, bool inclusive, cal_error* error);
+// The first decision from a time on of the groups that a body was in from which another one, of another domain, would have joined because of it;
+// infinite: none. Groups that a body is in decide again from a time on (reconsider.c).
+cal_status cal_domain_find_missed(cal_world* world, int member, int other, double from, double* out, cal_error* error);
+cal_status cal_domain_decide_again(cal_world* world, int member, double time, cal_error* error);
 
 // --- What the files about domains share -----------------------------------------------------------------------------------------
 
@@ -266,6 +281,7 @@ void cal_domains_begin_turns(cal_domains* d); // of new domains
 void cal_domains_take_turns(cal_domains* d);
 void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain));
 double cal_domains_span(const cal_domains* d);
+double cal_domains_span_of_loads(const cal_domains* d); // the same of what they did since the last look
 // Runs a task for every domain, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);

@@ -123,9 +123,9 @@ void cal_domains_destroy(cal_world* world) {
     cal_memo_free(&d->kept);
     cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains, d->handings, d->departures,  d->cluster, d->mark,
-                           d->carried, d->ring,     d->called,      d->joined,  d->prescribed,
-                           d->order,   d->loads,    d->component_s, d->timed,   d};
+    void* const lists[] = {
+        d->domains, d->handings,   d->departures, d->cluster, d->mark,        d->carried, d->ring,   d->called,
+        d->joined,  d->prescribed, d->order,      d->loads,   d->component_s, d->timed,   d->missed, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }

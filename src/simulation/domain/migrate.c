@@ -37,19 +37,42 @@ bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* 
     return true;
 }
 
+// The box of all that stays with a component.
+static cal_box box_of_cluster(const cal_domains* d, int domain) {
+    cal_box all = cal_box_of_nothing;
+    for (int i = 0; i < d->cluster_count; i++) {
+        const cal_component* c = &d->whole->components[d->cluster[i]];
+        for (int k = 0; c->body >= 0 && k < c->weight; k++) {
+            const cal_box* box = cal_broad_box(d->domains[domain].world->broad, c->body + k);
+            if (box != NULL) cal_box_extend(&all, box);
+        }
+    }
+    return all;
+}
+
+static bool goes_already(const cal_domains* d) {
+    for (int i = 0; i < d->cluster_count; i++)
+        if (d->whole->components[d->cluster[i]].going > CAL_DOMAIN_WHOLE) return true;
+    return false;
+}
+
+// What is held together goes over together.
 static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < own->stray_count; i++) {
         const int body = own->strays[i], component = d->whole->bodies[body].component,
                   domain = d->whole->components[component].domain;
-        const cal_box* box = cal_broad_box(d->domains[domain].world->broad, body);
-        const int to = box != NULL ? region_of(d, body, box) : domain;
-        if (to == domain) continue; // it has gone back
         status = cal_domains_collect(d, component, error);
-        if (status != CAL_OK || d->cluster_count > 1) continue; // what is held together stays where it is
-        if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        d->handings[d->handing_count++] = (cal_handing){component, to};
+        if (status != CAL_OK) break;
+        const cal_box box = box_of_cluster(d, domain);
+        const int to = region_of(d, body, &box);
+        if (to == domain || goes_already(d)) continue; // it has gone back
+        for (int k = 0; k < d->cluster_count; k++) {
+            if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+            d->handings[d->handing_count++] = (cal_handing){d->cluster[k], to};
+            d->whole->components[d->cluster[k]].going = to;
+        }
     }
     own->stray_count = 0;
     return status;
@@ -58,5 +81,6 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = list_strays(d, &d->domains[i], error);
+    for (int i = 0; i < d->handing_count; i++) d->whole->components[d->handings[i].component].going = CAL_DOMAIN_WHOLE;
     return status == CAL_OK && d->handing_count > 0 ? cal_domains_hand_over(d, error) : status;
 }

@@ -145,7 +145,7 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
     double all = 0.0;
     for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
         all += d->domains[i].spent;
-        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
+        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent, d->domains[i].run_s += d->domains[i].spent;
     }
     if (task != run_one) d->border_s += all;
     d->domains_s += all;

@@ -61,13 +61,20 @@ void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d
         if (!atomic_load_explicit(&d->domains[d->order[k]].taken, memory_order_relaxed)) run(d, d->order[k]);
 }
 
-double cal_domains_span(const cal_domains* d) {
+// What the processors take for some numbers, one of each domain, the largest first.
+static double span_of(const cal_domains* d, const double* (*number)(const cal_domain* domain)) {
     double span = 0.0;
     for (int i = 0; i < d->processors; i++) d->loads[i] = 0.0;
     for (int k = 0; k < d->count; k++) {
         const int first = least_loaded(d->loads, d->processors);
-        d->loads[first] += d->domains[d->order[k]].spent;
+        d->loads[first] += *number(&d->domains[d->order[k]]);
         span = fmax(span, d->loads[first]);
     }
     return span;
 }
+
+static const double* time_of(const cal_domain* domain) { return &domain->spent; }
+static const double* load_of(const cal_domain* domain) { return &domain->load; }
+
+double cal_domains_span(const cal_domains* d) { return span_of(d, time_of); }
+double cal_domains_span_of_loads(const cal_domains* d) { return span_of(d, load_of); }

@@ -110,6 +110,25 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     return CAL_OK;
 }
 
+// Where a body would be after an interval of group checks if it went on from the end of a piece of its motion as it does in it, and not as the next one
+// begins: a decision that is made again may be from before that.
+static cal_status join_beyond(cal_world* world, int body, double time, double next, const cal_motion_bounds* limits,
+                              cal_box* box) {
+    const cal_sim_body* part = &world->bodies[body];
+    const double interval = 1.0 / world->def.group_rate, h = next - time,
+                 a = sqrt(cal_dot3(limits->acceleration, limits->acceleration)) + limits->slack,
+                 g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    const double pad = a * h * (0.125 * h + interval) + 0.5 * g * interval * interval +
+                       (part->spinning ? interval * part->reach * limits->turn : 0.0);
+    cal_motion from, to;
+    cal_status status = cal_body_place_at(world, body, time, &from);
+    if (status == CAL_OK) status = cal_body_place_at(world, body, next, &to);
+    if (status != CAL_OK) return status;
+    for (int i = 0; i < 3; i++) to.pose.position[i] += interval * from.u[i];
+    join_point(box, to.pose.position, part->reach + pad);
+    return CAL_OK;
+}
+
 // Of a free body that flies all the time, see below; its turning rate is bounded, and nothing of the series is needed. False: it does not.
 static bool hold_flight_longer(const cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
@@ -144,7 +163,10 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
         const double next = limits.until > time ? limits.until : to,
                      a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
         const int component = cal_body_component(world, body, time);
-        if (!world->components[component].ops->stepped) { // a body alone does go on as it does, but for its turning
+        const bool stepped = world->components[component].ops->stepped;
+        if (stepped || next < to) status = join_beyond(world, body, time, next, &limits, box);
+        if (status != CAL_OK) break;
+        if (!stepped) { // a body alone does go on as it does, but for its turning
             turn = fmax(turn, part->spinning ? limits.turn : 0.0);
             time = next;
             continue;
@@ -182,10 +204,11 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
 }
 
 // Whether a free body's change is settled after this: its pairs are then predicted from where it changed, which is not later
-// (state/graph.c).
-static bool is_to_change(const cal_world* world, int body) {
+// (state/graph.c), unless it changes because a group that it was in decides again.
+static bool is_to_change(const cal_world* world, int body, double time) {
     for (int i = 0; i < world->change_count; i++) {
         const cal_component* c = &world->components[world->changes[i].component];
+        if (world->changes[i].time > time) continue;
         if (c->body == body && c->ops != NULL && c->ops->single && !cal_component_is_fused(c)) return true;
     }
     return false;
@@ -198,7 +221,7 @@ static cal_status begin_pairs(cal_world* world, int body, int began, double time
         if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
         int pair;
         status = cal_pair_add(world, body, other, &pair, error);
-        if (status == CAL_OK && !is_to_change(world, other)) status = cal_pair_predict(world, pair, time, error);
+        if (status == CAL_OK && !is_to_change(world, other, time)) status = cal_pair_predict(world, pair, time, error);
     }
     return status;
 }
@@ -256,7 +279,7 @@ static cal_status change(cal_world* world, int body, int group, double time, cal
     for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[part->pairs[i]];
         const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
-        if (stays_off(world, pair, other, group, time) || is_to_change(world, other)) continue;
+        if (stays_off(world, pair, other, group, time) || is_to_change(world, other, time)) continue;
         status = cal_pair_predict(world, part->pairs[i], time, error);
     }
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
