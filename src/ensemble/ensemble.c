@@ -235,17 +235,22 @@ void cal_ensemble_revive(cal_ensemble* ensemble, int instance) {
     ensemble->texts[instance] = NULL;
 }
 
-cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
+cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                              cal_error* error) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     const cal_model* model = ensemble->model;
     if (q && (!all_finite(q, model->q_count) || cal_model_find_bad_quaternion(model, q))) return CAL_BAD_ARGUMENT;
     if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
     catch_up(ensemble);
-    const cal_status status = start(ensemble, instance, q, v, false, NULL);
+    const cal_status status = start(ensemble, instance, q, v, projects, error);
     if (status) return status;
     cal_ensemble_revive(ensemble, instance);
     ensemble->queried = CAL_NONE;
     return CAL_OK;
+}
+
+cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
+    return cal_ensemble_start(ensemble, instance, q, v, false, NULL);
 }
 
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v) {

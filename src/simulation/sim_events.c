@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "simulation/members.h"
 #include "simulation/model_map.h"
+#include "simulation/motion/multibody.h"
 #include "simulation/sim.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -67,12 +68,25 @@ cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* er
     return status;
 }
 
+// How far constraints are open where an advance ends: what lies between may be taken back, and has no order of its own.
+static cal_status note_errors(cal_sim* sim) {
+    cal_constraint_report now;
+    cal_looked* looked = &sim->looked;
+    if (sim->model == NULL || sim->model->constraint_count == 0) return CAL_OK;
+    const cal_status status = cal_loops_look(sim->world, &now);
+    looked->largest = fmax(looked->largest, now.error);
+    looked->squares += now.error_rms;
+    looked->rows += now.rows;
+    return status;
+}
+
 cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     sim->current = false;
     cal_status status = cal_world_advance(sim->world, time, error);
     if (status != CAL_OK) return status;
     // A world computes what it is asked for; an advance is over when the state is there.
     status = cal_events_look(sim);
+    if (status == CAL_OK) status = note_errors(sim);
     if (status == CAL_OK) return CAL_OK;
     const char* said = sim->world->trouble.text;
     return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
@@ -223,11 +237,15 @@ bool cal_events_connected(const cal_sim* sim, int constraint) {
 // --- Looking at it ---------------------------------------------------------------------------------------------------------
 
 cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out) {
-    *out = (cal_constraint_report){.error_of = CAL_NONE};
+    const cal_status status = cal_loops_look(sim->world, out);
+    const cal_looked* looked = &sim->looked;
+    const bool unknown = out->rows == 0; // before the start
+    out->rows = 0;
     for (int i = 0; sim->model != NULL && i < sim->model->constraint_count; i++)
         if (cal_events_connected(sim, i)) out->rows += cal_constraint_rows(&sim->model->constraints[i], NULL);
-    const cal_status status = cal_world_constraint_error(sim->world, &out->error, &out->speed);
-    out->rank = out->rows;
+    if (unknown) out->rank = out->rows;
+    out->error_max = fmax(looked->largest, out->error);
+    out->error_rms = looked->rows > 0.0 ? sqrt(looked->squares / looked->rows) : 0.0;
     return status;
 }
 
