@@ -31,8 +31,9 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ense
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const cal_machine* device = device_of(ensemble->machine);
     const bool fixed = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
-    const bool alike = model->constraint_count == 0 && !cal_model_rests(model) && !cal_model_has_activations(model) &&
-                       !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
+    const bool alike = model->constraint_count == 0 && !cal_model_rests(model, CAL_REST_ALL) &&
+                       !cal_model_has_activations(model) && !def->force && def->evaluation_limit == 0 &&
+                       def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     if (!fixed || !alike || !plain) return &cal_ensemble_separate;

@@ -275,7 +275,17 @@ static cal_status create_whole(cal_sim* sim) {
     cal_sim_def def = sim->world->systems;
     def.solver = "rk4"; // it takes no step
     def.slow_band = 0;
-    return cal_system_create_as(sim->model, &def, false, &sim->whole, NULL);
+    const cal_resting rests = sim->world->group_ops->takes_loops ? CAL_REST_ON_STOPS : CAL_REST_NONE;
+    const cal_status status = cal_system_create_as(sim->model, &def, rests, &sim->whole, NULL);
+    if (status != CAL_OK || !cal_model_rests(sim->model, rests)) return status;
+    // A joint is at its stop where it is for the world.
+    double* room = cal_allocate(2 * (size_t)sim->model->v_count, sizeof *room);
+    if (room == NULL) return CAL_NO_MEMORY;
+    const double near = cal_multibodies_stop_room(sim->world);
+    for (int i = 0; i < sim->model->v_count; i++) room[i] = near;
+    cal_system_set_stops(sim->whole, room, room + sim->model->v_count);
+    cal_free(room);
+    return CAL_OK;
 }
 
 // A force at a point of the world on a body of the model, whose pose is given.
@@ -326,7 +336,8 @@ cal_status cal_events_whole(cal_sim* sim, cal_system** out) {
     for (int i = 0; status == CAL_OK && i < sim->model->constraint_count; i++)
         active[i] = sim->connected[i] ? 1.0 : 0.0;
     if (status == CAL_OK) status = cal_system_act(sim->whole, sim->tau, sim->control, active, forces, count);
-    if (status == CAL_OK) status = cal_system_set(sim->whole, cal_world_time(sim->world), sim->q, sim->v, NULL);
+    // Joints that lean on their stops are held by them.
+    if (status == CAL_OK) status = cal_system_hit(sim->whole, cal_world_time(sim->world), sim->q, sim->v, NULL);
     cal_free(forces);
     cal_free(active);
     *out = sim->whole;

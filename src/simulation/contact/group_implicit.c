@@ -48,6 +48,9 @@
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
+enum {
+    MOST_LANDINGS = 8
+}; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
@@ -131,7 +134,7 @@ static void report_impacts(cal_group_work* w, double time, const double* v, doub
     report->impact_count = w->struck;
     for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
         const cal_contact_row* touch = &w->problem.rows[k];
-        if (!(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
+        if (touch->stops || !(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
         double u[3], frame[9];
         cal_problem_velocity(&w->problem, touch, v, u);
         const double closing = -u[0] - touch->drive[0];
@@ -332,6 +335,31 @@ static double fifth_root(double x) {
     return y;
 }
 
+// When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
+// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h. h where none does.
+static double find_landing(const cal_group_work* w, const double* v, double h) {
+    const double close = CAL_WORK_TOUCHING * w->group->length;
+    double first = h;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        if (!touch->lands) continue;
+        double u[3], end[3];
+        cal_problem_velocity(&w->problem, touch, v, u);
+        cal_problem_velocity(&w->problem, touch, w->whole, end);
+        const double gap = touch->gap - 0.5 * close, a = (end[0] - u[0]) / h, square = u[0] * u[0] - 2.0 * a * gap,
+                     root = square >= 0.0 ? sqrt(square) - u[0] : 0.0;
+        if (gap + 0.5 * h * (u[0] + end[0]) >= -0.4 * close || !(root > 0.0)) continue;
+        first = fmin(first, 2.0 * gap / root); // the first zero of gap + u t + a t² / 2
+    }
+    return first;
+}
+
+// The speed with which a joint leaves its stop: the law of stops is one of the coordinate's speed.
+static double stop_parting(const cal_group_work* w, const cal_contact_row* touch, double closing) {
+    const double parting = cal_stop_parting(touch, closing);
+    return parting > w->group->bounce_speed ? parting : 0.0;
+}
+
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
 static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
@@ -363,6 +391,11 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         w->problem.rough = false;
         if (cal_work_wake(w, q, *h)) continue;
+        const double landing = find_landing(w, v, *h);
+        if (landing < *h && w->landings++ < MOST_LANDINGS) {
+            *h = landing;
+            continue;
+        }
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
         w->whole_work = cal_work_driven(w);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
@@ -444,8 +477,8 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
     }
 }
 
-// Multibodies: where contacts that touch are approached, all of them are hit at once, before the step: the convex problem without
-// forces and time, as plastic impacts. What bounces was an event of its own.
+// Multibodies: where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the
+// convex problem without forces and time, as plastic impacts. What bounces was an event of its own, but for stops.
 static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
     const cal_group* group = w->group;
     cal_problem* p = &w->problem;
@@ -460,6 +493,7 @@ static cal_status strike(cal_group_work* w, double time, double* q, double* v, d
         hit |= touches && -y[0] - touch->drive[0] > group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
+        if (touch->stops) touch->offset[0] -= stop_parting(w, touch, -y[0]);
     }
     if (!hit) return CAL_OK;
     memcpy(w->target, v, (size_t)group->v_count * sizeof *v);
@@ -502,6 +536,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
+    if (w.landings > 0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = cal_work_part(&w, interval->time, q, v, error);
@@ -510,7 +545,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++)
-        report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
+        report->contacts += w.cache.contacts[i].stop == 0 && w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
     for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
     if (!(report->penetration <= lost * group->length))
         return cal_fail(
@@ -543,7 +578,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         const cal_contact_row* touch = row < w.problem.row_count ? &w.problem.rows[row] : NULL;
         const bool mine = touch != NULL && touch->contact == i;
         row += mine;
-        if (contact->gap > CAL_WORK_SLACK * group->length) continue;
+        if (contact->stop > 0 || contact->gap > CAL_WORK_SLACK * group->length) continue;
         double frame[9], *force = out[report->contacts];
         cal_contact_frame(contact->normal, frame);
         contacts[report->contacts++] = *contact;

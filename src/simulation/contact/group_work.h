@@ -9,7 +9,6 @@
 // was calm (group_quiet.c).
 enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
 
-#define CAL_WORK_TOUCHING 1e-7 // of the length: a gap that counts as none, so that rounding decides nothing
 // Of the group's tolerance: that of what adds up over thousands of steps.
 #define CAL_WORK_FOLLOWS 1e-4
 enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at most
@@ -40,6 +39,7 @@ typedef struct cal_group_work {
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
+    int landings;      // how often it was made shorter for a joint that comes to its stop
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
