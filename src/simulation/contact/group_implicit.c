@@ -335,31 +335,6 @@ static double fifth_root(double x) {
     return y;
 }
 
-// When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
-// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h. h where none does.
-static double find_landing(const cal_group_work* w, const double* v, double h) {
-    const double close = CAL_WORK_TOUCHING * w->group->length;
-    double first = h;
-    for (int k = 0; k < w->problem.row_count; k++) {
-        const cal_contact_row* touch = &w->problem.rows[k];
-        if (!touch->lands) continue;
-        double u[3], end[3];
-        cal_problem_velocity(&w->problem, touch, v, u);
-        cal_problem_velocity(&w->problem, touch, w->whole, end);
-        const double gap = touch->gap - 0.5 * close, a = (end[0] - u[0]) / h, square = u[0] * u[0] - 2.0 * a * gap,
-                     root = square >= 0.0 ? sqrt(square) - u[0] : 0.0;
-        if (gap + 0.5 * h * (u[0] + end[0]) >= -0.4 * close || !(root > 0.0)) continue;
-        first = fmin(first, 2.0 * gap / root); // the first zero of gap + u t + a t² / 2
-    }
-    return first;
-}
-
-// The speed with which a joint leaves its stop: the law of stops is one of the coordinate's speed.
-static double stop_parting(const cal_group_work* w, const cal_contact_row* touch, double closing) {
-    const double parting = cal_stop_parting(touch, closing);
-    return parting > w->group->bounce_speed ? parting : 0.0;
-}
-
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
 static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
@@ -391,7 +366,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         w->problem.rough = false;
         if (cal_work_wake(w, q, *h)) continue;
-        const double landing = find_landing(w, v, *h);
+        const double landing = cal_work_find_landing(w, v, *h);
         if (landing < *h && w->landings++ < MOST_LANDINGS) {
             *h = landing;
             continue;
@@ -478,30 +453,11 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
 }
 
 // Multibodies: where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the
-// convex problem without forces and time, as plastic impacts. What bounces was an event of its own, but for stops.
+// convex problem without forces and time. Contacts as plastic impacts: what bounces there was an event of its own.
 static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
     const cal_group* group = w->group;
-    cal_problem* p = &w->problem;
-    cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
-    if (status != CAL_OK) return status;
-    bool hit = false;
-    for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
-        double y[3];
-        cal_problem_velocity(p, touch, v, y);
-        const bool touches = touch->gap <= CAL_WORK_TOUCHING * group->length;
-        hit |= touches && -y[0] - touch->drive[0] > group->bounce_speed;
-        for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
-        if (!touches) touch->offset[0] += touch->gap / moment;
-        if (touch->stops) touch->offset[0] -= stop_parting(w, touch, -y[0]);
-    }
-    if (!hit) return CAL_OK;
-    memcpy(w->target, v, (size_t)group->v_count * sizeof *v);
-    memcpy(w->whole, v, (size_t)group->v_count * sizeof *v);
-    cal_problem_constrain(p, 0.0, w->target, w->whole);
-    w->report->solves++;
-    w->report->newton += cal_problem_solve(p, w->target, w->whole);
-    for (int k = 0; k < p->row_count; k++) p->rows[k].impact = -1.0;
+    const cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
+    if (status != CAL_OK || !cal_work_strike(w, v, moment)) return status;
     w->report->work += cal_work_driven(w);
     report_impacts(w, time, v, 0.0);
     w->struck = w->report->impact_count;

@@ -1,5 +1,5 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in four files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), and steps.
+// What the implicit integrator of contact groups works with (group_implicit.c), in five files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), stops of joints (group_stops.c), and steps.
 #pragma once
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
@@ -85,6 +85,12 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 double cal_work_driven(const cal_group_work* work);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
+// When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
+// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h. h where none does (group_stops.c).
+double cal_work_find_landing(const cal_group_work* work, const double* v, double h);
+// Whether contacts or stops that touch are approached; `whole` is then v after impacts of all of them at once, `moment` being how long
+// others are followed.
+bool cal_work_strike(cal_group_work* work, const double* v, double moment);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
