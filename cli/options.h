@@ -13,7 +13,8 @@ typedef enum cal_option_kind {
     CAL_OPTION_CHOICE  // const char*: one of choice(0), choice(1), … up to NULL
 } cal_option_kind;
 
-enum { CAL_MOST_TEXTS = 4 };
+// Of one option: a motion for each joint of a large robot.
+enum { CAL_MOST_TEXTS = 64 };
 typedef struct cal_texts {
     const char* items[CAL_MOST_TEXTS];
     int count;

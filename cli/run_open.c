@@ -348,9 +348,6 @@ static int open_batch(cal_opened* r, cal_error* error) {
     const cal_run_options* o = r->options;
     const bool constrained = cal_model_constraint_count(r->model) > 0;
     cal_run_ensemble_def def = cal_default_run_ensemble_def();
-    if (constrained && r->started && o->spread > 0)
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "--start of a --batch with constraints needs --spread 0: noise would open them");
     int status = open_machine(r);
     if (status == CAL_EXIT_DONE) status = read_sim(r, "rk4", &def.ensemble.sim);
     if (status != CAL_EXIT_DONE) return status;
@@ -360,7 +357,7 @@ static int open_batch(cal_opened* r, cal_error* error) {
     def.ensemble.account = true;
     def.ensemble.lanes = atoi(o->lanes);
     def.ensemble.machine = r->machine;
-    def.ensemble.spread = constrained ? o->spread : 0;
+    def.ensemble.spread = constrained && !r->started ? o->spread : 0;
     if (!constrained || r->started) def.start = scatter;
     def.user = r;
     error->status = cal_run_create_ensemble(r->model, &def, &r->run, error);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 static const double MASS = 2.0, GRAVITY = 10.0;
-static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf"};
-enum { SOLVERS = 4 };
+static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf", "implicit"};
+enum { SOLVERS = 5 };
 
 // Masses one above the other on a line along z, a stop at zero below each and `height` above it at the start.
 static cal_model* masses(int count, const double* height, double hardness, double stiffness, double friction) {

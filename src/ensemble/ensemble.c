@@ -31,8 +31,9 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ense
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const cal_machine* device = device_of(ensemble->machine);
     const bool fixed = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
-    const bool alike = model->constraint_count == 0 && !cal_model_rests(model) && !cal_model_has_activations(model) &&
-                       !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
+    const bool alike = model->constraint_count == 0 && !cal_model_rests(model, CAL_REST_ALL) &&
+                       !cal_model_has_activations(model) && !def->force && def->evaluation_limit == 0 &&
+                       def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     if (!fixed || !alike || !plain) return &cal_ensemble_separate;
@@ -235,17 +236,22 @@ void cal_ensemble_revive(cal_ensemble* ensemble, int instance) {
     ensemble->texts[instance] = NULL;
 }
 
-cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
+cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                              cal_error* error) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     const cal_model* model = ensemble->model;
     if (q && (!all_finite(q, model->q_count) || cal_model_find_bad_quaternion(model, q))) return CAL_BAD_ARGUMENT;
     if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
     catch_up(ensemble);
-    const cal_status status = start(ensemble, instance, q, v, false, NULL);
+    const cal_status status = start(ensemble, instance, q, v, projects, error);
     if (status) return status;
     cal_ensemble_revive(ensemble, instance);
     ensemble->queried = CAL_NONE;
     return CAL_OK;
+}
+
+cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
+    return cal_ensemble_start(ensemble, instance, q, v, false, NULL);
 }
 
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v) {

@@ -122,6 +122,9 @@ static inline double* cal_ensemble_balance_row(const cal_ensemble* ensemble, int
 void cal_ensemble_show_balance(const cal_ensemble* ensemble, int instance, const cal_energy_balance* balance);
 // Shows another state: positions with quaternions of unit length, as a simulation has them.
 void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v);
+// As cal_ensemble_set; projects: the instance is then moved to where its constraints hold.
+cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                              cal_error* error);
 // The instance is well again, at the ensemble's time.
 void cal_ensemble_revive(cal_ensemble* ensemble, int instance);
 // The instance rests from now on, with the row as it is.

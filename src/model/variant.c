@@ -129,14 +129,21 @@ cal_status cal_model_start(cal_model* model, cal_error* error) {
     return CAL_OK;
 }
 
-bool cal_joint_rests(const cal_model* model, int joint) {
+bool cal_joint_has_rigid_stop(const cal_model* model, int joint) {
     const cal_joint* own = &model->joints[joint];
-    return (model->disabled & CAL_PART_STICTION) == 0 && (cal_sticks(own->def) || (own->def->limited && own->rigid));
+    return (model->disabled & CAL_PART_STICTION) == 0 && own->def->limited && own->rigid;
 }
 
-bool cal_model_rests(const cal_model* model) {
+bool cal_model_has_rigid_stops(const cal_model* model) { return cal_model_rests(model, CAL_REST_ON_STOPS); }
+
+bool cal_joint_rests(const cal_model* model, int joint, cal_resting how) {
+    if (how == CAL_REST_NONE || (model->disabled & CAL_PART_STICTION) != 0) return false;
+    return (how == CAL_REST_ALL && cal_sticks(model->joints[joint].def)) || cal_joint_has_rigid_stop(model, joint);
+}
+
+bool cal_model_rests(const cal_model* model, cal_resting how) {
     for (int i = 0; i < model->joint_count; i++)
-        if (cal_joint_rests(model, i)) return true;
+        if (cal_joint_rests(model, i, how)) return true;
     return false;
 }
 
@@ -147,10 +154,10 @@ static void stay(double time, double* value, double* velocity, double* accelerat
     *velocity = *acceleration = 0.0;
 }
 
-static bool add_rests(const cal_model* model, cal_builder* builder) {
+static bool add_rests(const cal_model* model, cal_resting how, cal_builder* builder) {
     bool fine = true;
     for (int i = 0; fine && i < model->joint_count; i++) {
-        if (!cal_joint_rests(model, i)) continue;
+        if (!cal_joint_rests(model, i, how)) continue;
         cal_constraint_def rest = cal_default_constraint_def();
         rest.kind = CAL_COUPLING;
         rest.joint[0] = i;
@@ -161,7 +168,8 @@ static bool add_rests(const cal_model* model, cal_builder* builder) {
     return fine;
 }
 
-static cal_status copy_all(const cal_model* model, bool rests, cal_builder* builder) {
+// without: in which ways joints of the copy do not come to rest any more; rests: constraints do that instead.
+static cal_status copy_all(const cal_model* model, cal_resting without, bool rests, cal_builder* builder) {
     bool fine = true;
     cal_builder_set_name(builder, model->name);
     cal_builder_set_gravity(builder, model->gravity);
@@ -176,9 +184,9 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
         cal_model_joint(model, i, &joint, NULL, NULL, NULL);
         // Stops whose stiffness was chosen are such in the copy, too.
         if (model->joints[i].rigid) joint.limit_stiffness = 0.0;
-        if (rests && cal_joint_rests(model, i)) {
+        if (cal_joint_rests(model, i, without)) {
             if (model->joints[i].rigid) joint.limited = false;
-            if (cal_sticks(&joint)) joint.friction_loss = 0.0;
+            if (without == CAL_REST_ALL && cal_sticks(&joint)) joint.friction_loss = 0.0;
         }
         fine = cal_builder_add_joint(builder, model->joints[i].body, &joint) != CAL_NONE;
     }
@@ -186,7 +194,7 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
         fine = cal_builder_add_actuator(builder, &model->actuators[i]) != CAL_NONE;
     for (int i = 0; fine && i < model->constraint_count; i++)
         fine = cal_builder_add_constraint(builder, &model->constraints[i]) != CAL_NONE;
-    if (rests) fine = fine && add_rests(model, builder);
+    if (rests) fine = fine && add_rests(model, without, builder);
     for (int i = 0; fine && i < model->mesh_count; i++)
         fine = cal_builder_add_mesh(builder, &model->meshes[i]) != CAL_NONE;
     for (int i = 0; fine && i < model->shape_count; i++)
@@ -217,11 +225,12 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
     return fine ? CAL_OK : CAL_NO_MEMORY;
 }
 
-static cal_status create_from(const cal_model* model, bool rests, cal_builder** out, cal_error* error) {
+static cal_status create_from(const cal_model* model, cal_resting without, bool rests, cal_builder** out,
+                              cal_error* error) {
     *out = NULL;
     cal_builder* builder = NULL;
     cal_status status = cal_builder_create(&builder);
-    if (status == CAL_OK) status = copy_all(model, rests, builder);
+    if (status == CAL_OK) status = copy_all(model, without, rests, builder);
     if (status != CAL_OK) {
         cal_builder_destroy(builder);
         return cal_fail(error, status, "out of memory for a model of %d bodies", model->body_count);
@@ -235,15 +244,24 @@ static cal_status create_from(const cal_model* model, bool rests, cal_builder** 
 cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error) {
     if (model == NULL || out == NULL)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_create_from: something is NULL");
-    return create_from(model, false, out, error);
+    return create_from(model, CAL_REST_NONE, false, out, error);
 }
 
-cal_status cal_model_create_resting(const cal_model* model, cal_model** out, cal_error* error) {
+static cal_status create_without(const cal_model* model, cal_resting without, bool rests, cal_model** out,
+                                 cal_error* error) {
     cal_builder* builder = NULL;
-    cal_status status = create_from(model, true, &builder, error);
+    cal_status status = create_from(model, without, rests, &builder, error);
     if (status == CAL_OK) status = cal_builder_finish(builder, out, error);
     cal_builder_destroy(builder);
     return status;
+}
+
+cal_status cal_model_create_resting(const cal_model* model, cal_resting how, cal_model** out, cal_error* error) {
+    return create_without(model, how, true, out, error);
+}
+
+cal_status cal_model_create_unstopped(const cal_model* model, cal_model** out, cal_error* error) {
+    return create_without(model, CAL_REST_ON_STOPS, false, out, error);
 }
 
 cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,

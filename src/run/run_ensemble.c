@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "ensemble/ensemble.h"
 #include "run/run.h"
 
 static const uint32_t COOKIE = 0x52554e45;
@@ -129,14 +130,18 @@ static void report(cal_run* run, cal_facts* facts) {
     report_balance(r, facts);
 }
 
-// Where every instance starts.
+// Where every instance starts: as in a run of one, constraints that are kept closed by projection are closed first.
 static cal_status place(ensemble_run* r, cal_error* error) {
+    const bool projects = strcmp(r->stabilize, "projection") == 0;
     for (int i = 0; r->def.start && i < r->def.ensemble.count; i++) {
         cal_status status = cal_ensemble_get(r->ensemble, i, r->q, r->v);
         if (status) return cal_fail(error, status, "instance %d has no start", i);
         r->def.start(r->def.user, i, r->q, r->v);
-        status = cal_ensemble_set(r->ensemble, i, r->q, r->v);
-        if (status) return cal_fail(error, status, "the start of instance %d failed: %s", i, cal_status_text(status));
+        cal_error why = {CAL_OK, ""};
+        status = cal_ensemble_start(r->ensemble, i, r->q, r->v, projects, &why);
+        if (status)
+            return cal_fail(error, status, "the start of instance %d failed: %s", i,
+                            why.text[0] ? why.text : cal_status_text(status));
     }
     return CAL_OK;
 }

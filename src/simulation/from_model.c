@@ -404,6 +404,8 @@ static bool copy_body(cal_import* m, int body, int number, cal_body_def* def, ca
         if (joint.kind != CAL_FREE)
             memcpy(joint.initial_q, m->q + first_q, (size_t)cal_joint_q_count(joint.kind) * sizeof(double));
         memcpy(joint.initial_v, m->v + first_v, (size_t)cal_joint_v_count(joint.kind) * sizeof(double));
+        // Stops whose stiffness was chosen are rigid here, too.
+        if (m->model->joints[i].rigid) joint.limit_stiffness = 0.0;
         m->joint_number[i] = cal_builder_add_joint(builder, number, &joint);
         if (m->joint_number[i] < 0) return false;
     }
@@ -450,6 +452,7 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
     double gravity[3];
     cal_model_gravity(m->model, gravity);
     cal_builder_set_gravity(builder, gravity);
+    cal_builder_disable(builder, m->model->disabled & CAL_PART_STICTION);
     cal_builder_set_name(builder, cal_model_name(m->model));
     int number = 0;
     for (int body = m->first_body[tree]; body >= 0; body = m->next_body[body]) {

@@ -99,7 +99,7 @@ static cal_status find_engine(const cal_world* world, const cal_model* model, ca
                               cal_error* error) {
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody_model* e = world->multibodies[i]->engine;
-        if (e == NULL || e->model != model) continue;
+        if (e == NULL || e->user != model) continue;
         e->references++;
         *out = e;
         return CAL_OK;

@@ -5,6 +5,11 @@
 #include "simulation/model_map.h"
 #include "solver/system.h"
 
+// Errors of constraints where advances ended, of a simulation with events.
+typedef struct cal_looked {
+    double largest, squares, rows; // the sum of their squares, and over how many rows
+} cal_looked;
+
 // One of two: a system that nothing can touch, which is advanced directly; or a world, with events.
 struct cal_sim {
     const cal_model* model; // NULL: of a world that was made by hand
@@ -17,6 +22,7 @@ struct cal_sim {
     bool current;
     cal_outer_force* pushes; // what the user set, for a start anew
     int push_count, push_capacity;
+    cal_looked looked;
     bool* connected;   // of each constraint, for a start anew
     cal_system* whole; // of a model with events: looks at what a moment asks of all of it (sim_events.c); NULL: not yet
 };

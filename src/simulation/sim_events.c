@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "simulation/members.h"
 #include "simulation/model_map.h"
+#include "simulation/motion/multibody.h"
 #include "simulation/sim.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -67,12 +68,25 @@ cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* er
     return status;
 }
 
+// How far constraints are open where an advance ends: what lies between may be taken back, and has no order of its own.
+static cal_status note_errors(cal_sim* sim) {
+    cal_constraint_report now;
+    cal_looked* looked = &sim->looked;
+    if (sim->model == NULL || sim->model->constraint_count == 0) return CAL_OK;
+    const cal_status status = cal_loops_look(sim->world, &now);
+    looked->largest = fmax(looked->largest, now.error);
+    looked->squares += now.error_rms;
+    looked->rows += now.rows;
+    return status;
+}
+
 cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     sim->current = false;
     cal_status status = cal_world_advance(sim->world, time, error);
     if (status != CAL_OK) return status;
     // A world computes what it is asked for; an advance is over when the state is there.
     status = cal_events_look(sim);
+    if (status == CAL_OK) status = note_errors(sim);
     if (status == CAL_OK) return CAL_OK;
     const char* said = sim->world->trouble.text;
     return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
@@ -223,11 +237,15 @@ bool cal_events_connected(const cal_sim* sim, int constraint) {
 // --- Looking at it ---------------------------------------------------------------------------------------------------------
 
 cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out) {
-    *out = (cal_constraint_report){.error_of = CAL_NONE};
+    const cal_status status = cal_loops_look(sim->world, out);
+    const cal_looked* looked = &sim->looked;
+    const bool unknown = out->rows == 0; // before the start
+    out->rows = 0;
     for (int i = 0; sim->model != NULL && i < sim->model->constraint_count; i++)
         if (cal_events_connected(sim, i)) out->rows += cal_constraint_rows(&sim->model->constraints[i], NULL);
-    const cal_status status = cal_world_constraint_error(sim->world, &out->error, &out->speed);
-    out->rank = out->rows;
+    if (unknown) out->rank = out->rows;
+    out->error_max = fmax(looked->largest, out->error);
+    out->error_rms = looked->rows > 0.0 ? sqrt(looked->squares / looked->rows) : 0.0;
     return status;
 }
 
@@ -257,7 +275,17 @@ static cal_status create_whole(cal_sim* sim) {
     cal_sim_def def = sim->world->systems;
     def.solver = "rk4"; // it takes no step
     def.slow_band = 0;
-    return cal_system_create_as(sim->model, &def, false, &sim->whole, NULL);
+    const cal_resting rests = sim->world->group_ops->takes_loops ? CAL_REST_ON_STOPS : CAL_REST_NONE;
+    const cal_status status = cal_system_create_as(sim->model, &def, rests, &sim->whole, NULL);
+    if (status != CAL_OK || !cal_model_rests(sim->model, rests)) return status;
+    // A joint is at its stop where it is for the world.
+    double* room = cal_allocate(2 * (size_t)sim->model->v_count, sizeof *room);
+    if (room == NULL) return CAL_NO_MEMORY;
+    const double near = cal_multibodies_stop_room(sim->world);
+    for (int i = 0; i < sim->model->v_count; i++) room[i] = near;
+    cal_system_set_stops(sim->whole, room, room + sim->model->v_count);
+    cal_free(room);
+    return CAL_OK;
 }
 
 // A force at a point of the world on a body of the model, whose pose is given.
@@ -308,7 +336,8 @@ cal_status cal_events_whole(cal_sim* sim, cal_system** out) {
     for (int i = 0; status == CAL_OK && i < sim->model->constraint_count; i++)
         active[i] = sim->connected[i] ? 1.0 : 0.0;
     if (status == CAL_OK) status = cal_system_act(sim->whole, sim->tau, sim->control, active, forces, count);
-    if (status == CAL_OK) status = cal_system_set(sim->whole, cal_world_time(sim->world), sim->q, sim->v, NULL);
+    // Joints that lean on their stops are held by them.
+    if (status == CAL_OK) status = cal_system_hit(sim->whole, cal_world_time(sim->world), sim->q, sim->v, NULL);
     cal_free(forces);
     cal_free(active);
     *out = sim->whole;

@@ -158,9 +158,10 @@ static cal_status fill(cal_system* system, cal_error* error) {
     cal_status status = CAL_OK;
     const cal_model* const user = system->model;
     const cal_solver_ops* const ops = cal_find_solver(def->solver);
-    // An implicit step stops a joint by itself, and knows no events.
-    if (system->sticks && cal_model_rests(user) && !(ops && ops->implicit > 0)) {
-        status = cal_model_create_resting(user, &system->friction.model, error);
+    // An implicit step stops what slides by itself.
+    if (ops && ops->implicit > 0 && system->rests == CAL_REST_ALL) system->rests = CAL_REST_ON_STOPS;
+    if (cal_model_rests(user, system->rests)) {
+        status = cal_model_create_resting(user, system->rests, &system->friction.model, error);
         if (status) return status;
         system->model = system->friction.model;
         if (!cal_system_create_friction(system, user))
@@ -210,10 +211,10 @@ static cal_status fill(cal_system* system, cal_error* error) {
 }
 
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error) {
-    return cal_system_create_as(model, def, true, out, error);
+    return cal_system_create_as(model, def, CAL_REST_ALL, out, error);
 }
 
-cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, bool sticks, cal_system** out,
+cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, cal_resting rests, cal_system** out,
                                 cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: out must not be NULL");
     *out = NULL;
@@ -224,7 +225,7 @@ cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, 
     cal_system* system = cal_allocate(1, sizeof *system);
     if (!system) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
     system->model = model;
-    system->sticks = sticks;
+    system->rests = rests;
     system->def = *def;
     status = fill(system, error);
     if (status) {
@@ -370,7 +371,7 @@ cal_status cal_system_act(cal_system* system, const double* tau, const double* c
     memcpy(system->control, control, (size_t)cal_drive_count(model) * sizeof *control);
     if (push_count > 0) memcpy(system->pushes, pushes, (size_t)push_count * sizeof *pushes);
     system->push_count = push_count;
-    for (int i = 0; i < model->constraint_count; i++)
+    for (int i = 0; i < cal_system_own_constraints(system); i++)
         if ((active[i] != 0.0) != system->constraints->active[i])
             cal_constraints_activate(system->constraints, i, active[i] != 0.0);
     cal_system_moved(system);

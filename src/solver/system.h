@@ -13,6 +13,7 @@
 // functions, since it is a user who reads them.
 #pragma once
 #include "calder/calder.h"
+#include "model/resting.h"
 #include "plan/plan.h"
 #include "solver/flows.h"
 
@@ -24,8 +25,9 @@ cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error);
 cal_solver_settings cal_system_settings(const cal_model* model, const cal_sim_def* def, const cal_solver_ops* ops);
 // At the model's start values and time 0. The model, and the definition's machine, must outlive it.
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
-// The same where joints with dry friction stick (a system that is advanced directly), or not: that takes events of its own.
-cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, bool sticks, cal_system** out,
+// The same with joints that come to rest in these ways (all of them where it is advanced directly): that takes events of its own. An
+// implicit solver, which stops joints by itself, has no dry friction that sticks.
+cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, cal_resting rests, cal_system** out,
                                 cal_error* error);
 void cal_system_destroy(cal_system* system); // NULL is allowed
 
@@ -37,11 +39,21 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
 cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error);
 // Before a begin: the size of the first step of a one-step method, and the largest step from then on; 0: the definition's.
 void cal_system_limit(cal_system* system, double first_step, double largest_step);
+// Of joints with rigid stops, for each degree of freedom: how near to the end of its range is at it, and how slowly a joint leaves a stop
+// that it has hit and yet rests there, being pressed; zero: as the tolerance says.
+void cal_system_set_stops(cal_system* system, const double* room, const double* slow);
 // Before anything else: what the absolute tolerance is of, for each number of q and of v (not for BDF).
 cal_status cal_system_set_scales(cal_system* system, const double* q, const double* v);
 // Goes on until one more step is accepted. Steps follow each other without gaps: `from` is the last one's `to`, or the time
-// of the begin. Time, q and v are then those of the end.
+// of the begin. Time, q and v are then those of the end. A step ends where a joint comes to its stop, or begins to rest or to move
+// there: *to is earlier than the solver's own end then.
 cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error);
+// Whether the last step ended so; then joints at their stops are hit, which changes v, and the solver begins anew.
+cal_status cal_system_end_step(cal_system* system, bool* hit, cal_error* error);
+// A state from which something shall begin: joints that are at their stops and go into them are hit. v is then the system's.
+cal_status cal_system_hit(cal_system* system, double time, const double* q, const double* v, cal_error* error);
+// The part of its speed with which a joint leaves a rigid stop, which it has hit with that speed; hardness: limit_damping.
+double cal_stop_restitution(double hardness, double speed);
 // q and v inside the last accepted step, projected where constraints project; the system's own time, q and v stay. Until a
 // step, an advance or a change follows. No evaluation (but for BDF after a load).
 cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error);

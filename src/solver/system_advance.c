@@ -538,10 +538,25 @@ cal_status cal_system_step(cal_system* system, double* from, double* to, cal_err
     if (status) return status;
     status = system->ops ? step_ops(system) : step_bdf(system, from, to);
     if (!status && system->ops) (void)find_last_step(system, from, to);
+    if (!status) status = watch(system);
+    if (!status) *to = fmin(*to, system->watch.due);
     if (!status) status = sample_last_step(system, *to);
     if (status) return fail(system, status, (double)INFINITY, error);
     adopt(system, *to);
     return CAL_OK;
+}
+
+cal_status cal_system_end_step(cal_system* system, bool* hit, cal_error* error) {
+    *hit = system->watch.due <= system->time;
+    if (!*hit) return CAL_OK;
+    system->watch.due = (double)INFINITY;
+    cal_system_restart(system);
+    return check_start(system, error);
+}
+
+cal_status cal_system_hit(cal_system* system, double time, const double* q, const double* v, cal_error* error) {
+    const cal_status status = cal_system_set(system, time, q, v, error);
+    return status ? status : check_start(system, error);
 }
 
 cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error) {

@@ -51,6 +51,8 @@ typedef struct cal_friction {
     bool stops;
     int32_t* position;
     double *lowest, *highest, *hardness, *nothing, *looks;
+    double *room,
+        *slow; // how near counts as the end of the range, and leaving how slowly as resting; zero: as the tolerance says
     bool* calm; // it has hit its stop, and does not leave it by more than the tolerance
     // Those that are slow where the solver begins: their accelerations without friction, their answers to it, and what becomes of them.
     int resting;
@@ -74,7 +76,7 @@ typedef struct cal_system_query {
 struct cal_system {
     const cal_model* model;
     cal_sim_def def;
-    bool sticks;              // joints with dry friction may
+    cal_resting rests;        // in which ways joints come to rest
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_plan* following; // of models with constraints, where a solver is not BDF: its follow-up alone; NULL on a device

@@ -25,10 +25,10 @@ bool cal_system_create_stops(cal_system* system, const cal_model* user) {
     const size_t count = (size_t)f->count;
     f->position = cal_allocate(count, sizeof *f->position);
     f->calm = cal_allocate(count, sizeof *f->calm);
-    f->lowest = cal_allocate(8 * count, sizeof *f->lowest);
+    f->lowest = cal_allocate(10 * count, sizeof *f->lowest);
     if (!f->position || !f->calm || !f->lowest) return false;
     f->highest = f->lowest + count, f->hardness = f->highest + count, f->nothing = f->hardness + count;
-    f->looks = f->nothing + count;
+    f->room = f->nothing + count, f->slow = f->room + count, f->looks = f->slow + count;
     const double rate = 2.0 * CAL_PI * CAL_STOP_FREQUENCY;
     for (size_t i = 0; i < count; i++) {
         const cal_joint* joint = &user->joints[system->model->constraints[f->first + (int)i].joint[0]];
@@ -52,9 +52,14 @@ void cal_system_destroy_stops(cal_system* system) {
     cal_free(system->friction.lowest);
 }
 
+void cal_system_set_stops(cal_system* system, const double* room, const double* slow) {
+    cal_friction* f = &system->friction;
+    for (int i = 0; i < f->count; i++) f->room[i] = room[f->degree[i]], f->slow[i] = slow[f->degree[i]];
+}
+
 bool cal_system_at_stop(const cal_system* system, int i, const double* q, bool upper) {
     const cal_friction* f = &system->friction;
-    const double at = q[f->position[i]], room = NEAR_END * system->settings.absolute;
+    const double at = q[f->position[i]], room = fmax(f->room[i], NEAR_END * system->settings.absolute);
     return f->stops && (upper ? at >= f->highest[i] - room : at <= f->lowest[i] + room);
 }
 
@@ -70,7 +75,7 @@ static double lost(double x) {
 }
 
 // The part of its speed with which a joint leaves a stop, by halving.
-static double restitution(double hardness, double speed) {
+double cal_stop_restitution(double hardness, double speed) {
     const double u = hardness * speed, goal = lost(u);
     double a = 0.0, b = 1.0;
     if (!(goal > 0.0)) return 1.0;
@@ -97,7 +102,7 @@ static bool find_hits(cal_system* system) {
             const double speed = speed_into(system, i, upper);
             if (!cal_system_at_stop(system, i, system->q, upper) || !(speed >= -system->settings.absolute)) continue;
             const bool hits = speed > system->settings.absolute;
-            const double e = hits ? restitution(f->hardness[i], speed) : 0.0;
+            const double e = hits ? cal_stop_restitution(f->hardness[i], speed) : 0.0;
             any = any || hits;
             f->low[f->resting] = upper ? -(double)INFINITY : 0.0;
             f->high[f->resting] = upper ? 0.0 : (double)INFINITY;
@@ -120,7 +125,7 @@ static cal_status apply_impulses(cal_system* system) {
     return status;
 }
 
-// Those that would not go further from their stop than the tolerance: v² / 2 a.
+// Those that would not go further from their stop than the tolerance, v² / 2 a, or leave it more slowly than counts.
 static cal_status find_calm(cal_system* system) {
     cal_friction* f = &system->friction;
     const cal_status status =
@@ -129,7 +134,7 @@ static cal_status find_calm(cal_system* system) {
         const int i = f->candidate[k];
         const bool upper = cal_system_at_stop(system, i, system->q, true);
         const double speed = speed_into(system, i, upper), a = f->acceleration[f->degree[i]], into = upper ? a : -a;
-        f->calm[i] = into > 0.0 && speed * speed <= 2.0 * into * system->settings.absolute;
+        f->calm[i] = into > 0.0 && (speed * speed <= 2.0 * into * system->settings.absolute || -speed <= f->slow[i]);
     }
     return status;
 }

@@ -125,6 +125,20 @@ static cal_status add_drive(const cal_group* group, double time, const cal_group
     return CAL_OK;
 }
 
+// The only row of a stop: how fast its gap opens.
+static void add_stop(const cal_problem* p, const double* q, const cal_group_contact* contact, cal_contact_row* touch,
+                     double* J) {
+    const cal_group_member* u = &p->group->units[touch->unit[0]];
+    cal_group_stop stop;
+    u->ops->stop(u, q + u->first_q, contact->stop - 1, &stop);
+    memset(J, 0, 3 * (size_t)u->v_count * sizeof *J);
+    touch->lever = cal_stop_lever(p->group, &stop);
+    J[stop.degree] = stop.sign * touch->lever;
+    touch->stops = true;
+    touch->hardness = stop.hardness;
+    touch->jacobian[0] = J;
+}
+
 // The rows of one side of a contact; memory that is missing is NULL in touch->jacobian.
 static cal_status add_side(cal_problem* p, const double* q, const cal_group_contact* contact, int side,
                            const double frame[9], double sign, cal_contact_row* touch, double* jacobian,
@@ -196,6 +210,13 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         touch->body[side] = contact->body[side];
         touch->unit[side] = unit < 0 || is_quiet(p, unit) ? CAL_NONE : unit;
         if (unit >= 0 && touch->unit[side] < 0) continue;
+        if (contact->stop > 0) {
+            double* J = cal_arena_numbers(arena, 3 * (size_t)group->units[unit].v_count);
+            if (J == NULL) return CAL_NO_MEMORY;
+            add_stop(p, q, contact, touch, J);
+            touch->unit[1] = CAL_NONE;
+            break;
+        }
         const cal_status status = unit < 0 ? add_drive(group, time, contact, side, frame, sign, touch)
                                            : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
@@ -393,12 +414,31 @@ static cal_status find_poses(const cal_group* group, double time, const double* 
     return CAL_OK;
 }
 
+// Stops that joints are near to, after the contacts.
+static void add_stops(cal_contact_cache* cache, const cal_group* group, const double* q, double margin) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int k = 0; k < unit->stop_count; k++) {
+            cal_group_stop stop;
+            unit->ops->stop(unit, q + unit->first_q, k, &stop);
+            const double gap = cal_stop_lever(group, &stop) * stop.gap;
+            if (!(gap <= margin)) continue;
+            const int body = unit->first_body + stop.body;
+            if (cache->count < cache->capacity)
+                cache->contacts[cache->count] = (cal_group_contact){
+                    .body = {body, body}, .normal = {0.0, 0.0, 1.0}, .gap = gap, .key = stop.key, .stop = k + 1};
+            cache->count++;
+        }
+    }
+}
+
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
                                   double margin, cal_error* error) {
     cal_status status = find_poses(group, time, q, cache->poses, error);
     if (status != CAL_OK) return status;
     status = group->contacts(group, time, cache->poses, margin, cache->contacts, cache->capacity, &cache->count);
     if (status != CAL_OK) return cal_group_body_failed(group, 0, status, time, error);
+    add_stops(cache, group, q, margin);
     if (cache->count <= cache->capacity) return CAL_OK;
     cache->report->contacts = cache->count;
     return CAL_NO_MEMORY;

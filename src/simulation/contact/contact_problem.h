@@ -30,6 +30,7 @@
 #include "constraint/projector.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/group.h"
+#include "solver/system.h"
 
 enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
 
@@ -61,6 +62,11 @@ typedef struct cal_contact_row {
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
     int part; // of the cone: what it did when it was last looked at
+
+    // A joint's stop, and no contact: gap and speed are along its coordinate, times a lever. One that a joint bounces from is come to at the
+    // end of a step, and does nothing before (`lands`).
+    bool stops, lands;
+    double hardness, lever;
 } cal_contact_row;
 
 // The constraints of a unit where it was looked at; rows is 0 where it has none.
@@ -109,7 +115,18 @@ typedef struct cal_contact_cache {
 size_t cal_contact_cache_count(const cal_group* group, int contacts);
 bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, int capacity, cal_group_report* report,
                              cal_arena* arena);
-// The contacts that there are at q up to a margin. CAL_NO_MEMORY: report->contacts says for how many there should be room.
+// What a coordinate's way counts as one, m.
+static inline double cal_stop_lever(const cal_group* group, const cal_group_stop* stop) {
+    return stop->turns ? group->length : 1.0;
+}
+// A gap, of the length, that counts as none, so that rounding decides nothing.
+#define CAL_WORK_TOUCHING 1e-7
+// The speed with which a joint leaves the stop of a row that it hits with another.
+static inline double cal_stop_parting(const cal_contact_row* touch, double closing) {
+    return closing > 0.0 ? closing * cal_stop_restitution(touch->hardness, closing / touch->lever) : 0.0;
+}
+// The contacts that there are at q up to a margin, and stops of joints. CAL_NO_MEMORY: report->contacts says for how many there should
+// be room.
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
                                   double margin, cal_error* error);
 // Rows of a contact's frame: the normal, and two tangents.

@@ -32,6 +32,16 @@ typedef struct cal_member_span {
 
 enum { CAL_BODY_BOUNDS = 6 }; // of a body's motion: acceleration, slack, turning rate, its derivative
 
+// An end of the range of a joint, of a unit: a coordinate that goes no further.
+typedef struct cal_group_stop {
+    int body, degree; // of the unit: a body that the joint moves, and which of its v
+    bool turns;       // the coordinate is an angle
+    double sign;      // of v, when it leaves
+    double gap;       // how far the coordinate is from its end; negative: beyond
+    double hardness;  // what impacts lose (limit_damping)
+    uint64_t key;     // the same number for the same end of the same joint in all groups
+} cal_group_stop;
+
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
 // are in the world's axes but for what is inside q and v. What fails ends the step, with the unit's name.
 typedef struct cal_group_member_ops {
@@ -58,6 +68,8 @@ typedef struct cal_group_member_ops {
                               double* bias, int* rows);
     // Moves q, and v where it is not NULL, to the nearest that the constraints allow.
     cal_status (*project)(const cal_group_member* unit, double* q, double* v);
+    // The nearer end of one of the unit's rigid stops (stop_count) at q; NULL where there are none.
+    void (*stop)(const cal_group_member* unit, const double* q, int number, cal_group_stop* out);
     // A bound of the speed of any point, for a body of a size.
     double (*speed)(const cal_group_member* unit, const double* v, double size);
 
@@ -84,6 +96,7 @@ struct cal_group_member {
     void* self; // the unit's own data
     int q_count, v_count, body_count;
     int most_rows;                    // of its constraints
+    int stop_count;                   // joints with rigid stops
     int first_q, first_v, first_body; // in the group's arrays
     int extras_count;                 // what the user set, for the world
     int lengths;                      // so many of q, and of v, come first and are lengths: others count as angles
@@ -104,6 +117,7 @@ typedef struct cal_group_contact {
     double friction, restitution;
     int shape[2]; // of the bodies, in their order
     uint64_t key; // the same number for the same features of the same pair, to find what memory holds about it; or 0
+    int stop; // 0; or it is no contact, but this joint's stop (counted from 1) of the unit of both bodies: a row of one number
 } cal_group_contact;
 
 typedef struct cal_group cal_group;

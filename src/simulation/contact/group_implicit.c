@@ -48,6 +48,9 @@
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
+enum {
+    MOST_LANDINGS = 8
+}; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
@@ -131,7 +134,7 @@ static void report_impacts(cal_group_work* w, double time, const double* v, doub
     report->impact_count = w->struck;
     for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
         const cal_contact_row* touch = &w->problem.rows[k];
-        if (!(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
+        if (touch->stops || !(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
         double u[3], frame[9];
         cal_problem_velocity(&w->problem, touch, v, u);
         const double closing = -u[0] - touch->drive[0];
@@ -364,6 +367,11 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         w->problem.rough = false;
         if (cal_work_wake(w, q, *h)) continue;
+        const double landing = cal_work_find_landing(w, v, *h);
+        if (landing < *h && w->landings++ < MOST_LANDINGS) {
+            *h = landing;
+            continue;
+        }
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
         w->whole_work = cal_work_driven(w);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
@@ -445,30 +453,12 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
     }
 }
 
-// Multibodies: where contacts that touch are approached, all of them are hit at once, before the step: the convex problem without
-// forces and time, as plastic impacts. What bounces was an event of its own.
+// Multibodies: where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the
+// convex problem without forces and time. Contacts as plastic impacts: what bounces there was an event of its own.
 static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
     const cal_group* group = w->group;
-    cal_problem* p = &w->problem;
-    cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
-    if (status != CAL_OK) return status;
-    bool hit = false;
-    for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
-        double y[3];
-        cal_problem_velocity(p, touch, v, y);
-        const bool touches = touch->gap <= CAL_WORK_TOUCHING * group->length;
-        hit |= touches && -y[0] - touch->drive[0] > group->bounce_speed;
-        for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
-        if (!touches) touch->offset[0] += touch->gap / moment;
-    }
-    if (!hit) return CAL_OK;
-    memcpy(w->target, v, (size_t)group->v_count * sizeof *v);
-    memcpy(w->whole, v, (size_t)group->v_count * sizeof *v);
-    cal_problem_constrain(p, 0.0, w->target, w->whole);
-    w->report->solves++;
-    w->report->newton += cal_problem_solve(p, w->target, w->whole);
-    for (int k = 0; k < p->row_count; k++) p->rows[k].impact = -1.0;
+    const cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
+    if (status != CAL_OK || !cal_work_strike(w, v, moment)) return status;
     w->report->work += cal_work_driven(w);
     report_impacts(w, time, v, 0.0);
     w->struck = w->report->impact_count;
@@ -503,6 +493,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
+    if (w.landings > 0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = cal_work_part(&w, interval->time, q, v, error);
@@ -511,7 +502,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++)
-        report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
+        report->contacts += w.cache.contacts[i].stop == 0 && w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
     for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
     if (!(report->penetration <= lost * group->length))
         return cal_fail(
@@ -544,7 +535,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         const cal_contact_row* touch = row < w.problem.row_count ? &w.problem.rows[row] : NULL;
         const bool mine = touch != NULL && touch->contact == i;
         row += mine;
-        if (contact->gap > CAL_WORK_SLACK * group->length) continue;
+        if (contact->stop > 0 || contact->gap > CAL_WORK_SLACK * group->length) continue;
         double frame[9], *force = out[report->contacts];
         cal_contact_frame(contact->normal, frame);
         contacts[report->contacts++] = *contact;

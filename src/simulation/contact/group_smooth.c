@@ -95,10 +95,13 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
         const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
         const bool slides = slip > (sticks ? stopping : sliding) * speed;
-        rows += slides ? 1 : 3;
+        // A stop has one row.
+        rows += slides || touch->stops ? 1 : 3;
         if (rows > CAL_SMOOTH_ROWS) return false;
-        s->held[s->count++] = (cal_held_contact){
-            .key = contact->key, .body = {touch->body[0], touch->body[1]}, .gap = touch->gap, .slides = slides};
+        s->held[s->count++] = (cal_held_contact){.key = contact->key,
+                                                 .body = {touch->body[0], touch->body[1]},
+                                                 .gap = touch->gap,
+                                                 .slides = slides || touch->stops};
     }
     // A multibody that flies among its contacts is followed too; a free body does that better alone.
     return s->count > 0 || cal_group_varies(s->group);
@@ -171,6 +174,13 @@ static cal_status look_at_rows(const cal_smooth* s, double time, const double* q
         if (!*ok) return CAL_OK;
         const cal_group_contact* contact = &s->cache->contacts[found];
         double y[3] = {0};
+        if (contact->stop > 0) {
+            const cal_group_member* unit = &group->units[group->unit_of_body[contact->body[0]]];
+            cal_group_stop stop;
+            unit->ops->stop(unit, q + unit->first_q, contact->stop - 1, &stop);
+            out[m++] = stop.sign * cal_stop_lever(group, &stop) * v[unit->first_v + stop.degree];
+            continue;
+        }
         cal_contact_frame(contact->normal, frame);
         for (int side = 0; status == CAL_OK && side < 2; side++) {
             const int number = group->unit_of_body[contact->body[side]];

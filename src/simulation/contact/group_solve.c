@@ -107,6 +107,19 @@ static double closing_time(double g, double u, double a, double* closing) {
     return *closing - u > 0.0 && *closing > 0.0 ? 2.0 * g / (*closing - u) : -1.0;
 }
 
+// Whether a joint comes to its stop in a step of size h, or soon after, so fast that it bounces: the step ends there (group_implicit.c),
+// and the row asks for nothing that it could miss in it.
+static bool let_land(const cal_group_work* w, cal_contact_row* touch, const double* v, double gap, double h) {
+    double u[3], a[3], closing = 0.0;
+    cal_problem_velocity(&w->problem, touch, v, u);
+    cal_problem_velocity(&w->problem, touch, w->free_change, a);
+    const double time = closing_time(gap, u[0], a[0], &closing);
+    if (time < 0.0 || time > 2.0 * h || !(cal_stop_parting(touch, closing) > w->group->bounce_speed)) return false;
+    touch->offset[0] += 10.0 * (fabs(u[0]) + h * fabs(a[0]) + closing);
+    memset(touch->held, 0, sizeof touch->held);
+    return true;
+}
+
 // What each contact asks for in a step of size h: not to close further than its gap, or to bounce.
 static void set_laws(cal_group_work* w, const double* v, double h, bool bounces) {
     for (int k = 0; k < w->problem.row_count; k++) {
@@ -118,6 +131,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
         }
         touch->offset[0] += gap / h;
         touch->impact = -1.0;
+        touch->lands = touch->stops && gap > 0.0 && let_land(w, touch, v, gap, h);
         if (!bounces || !(touch->restitution > 0.0)) continue;
         double u[3], a[3], closing = 0.0;
         cal_problem_velocity(&w->problem, touch, v, u);
@@ -156,7 +170,7 @@ double cal_work_driven(const cal_group_work* w) {
 void cal_work_add_impulses(const cal_group_work* w, double* out) {
     for (int k = 0; k < w->problem.row_count; k++) {
         const cal_contact_row* touch = &w->problem.rows[k];
-        for (int side = 0; side < 2; side++) out[touch->body[side]] += touch->impulse[0];
+        for (int side = 0; !touch->stops && side < 2; side++) out[touch->body[side]] += touch->impulse[0];
     }
 }
 

@@ -1,5 +1,5 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in four files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), and steps.
+// What the implicit integrator of contact groups works with (group_implicit.c), in five files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), stops of joints (group_stops.c), and steps.
 #pragma once
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
@@ -9,7 +9,6 @@
 // was calm (group_quiet.c).
 enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
 
-#define CAL_WORK_TOUCHING 1e-7 // of the length: a gap that counts as none, so that rounding decides nothing
 // Of the group's tolerance: that of what adds up over thousands of steps.
 #define CAL_WORK_FOLLOWS 1e-4
 enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at most
@@ -40,6 +39,7 @@ typedef struct cal_group_work {
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
+    int landings;      // how often it was made shorter for a joint that comes to its stop
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
@@ -85,6 +85,12 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 double cal_work_driven(const cal_group_work* work);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
+// When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
+// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h. h where none does (group_stops.c).
+double cal_work_find_landing(const cal_group_work* work, const double* v, double h);
+// Whether contacts or stops that touch are approached; `whole` is then v after impacts of all of them at once, `moment` being how long
+// others are followed.
+bool cal_work_strike(cal_group_work* work, const double* v, double moment);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);

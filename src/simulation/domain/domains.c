@@ -255,7 +255,7 @@ cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model,
                              cal_error* error) {
     cal_domain* own = &d->domains[domain];
     for (int i = 0; i < own->engine_count; i++)
-        if (own->engines[i]->model == model) {
+        if (own->engines[i]->user == model) {
             *out = own->engines[i];
             return CAL_OK;
         }

@@ -109,14 +109,15 @@ cal_status cal_multibody_hand_over(cal_domains* d, cal_multibody* m, int to, cal
         return CAL_OK;
     }
     cal_multibody_model* e;
-    cal_status status = cal_domain_engine(d, to, m->home->model, &e, error);
+    cal_status status = cal_domain_engine(d, to, m->home->user, &e, error);
     if (status != CAL_OK) return status;
     m->engine = e;
     const size_t size = (size_t)(e->q_count + e->v_count) * sizeof *e->scale;
     if (cal_same_bits(e->scale, m->home->scale, size)) return CAL_OK;
     memcpy(e->scale, m->home->scale, size);
-    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++)
-        if (e->systems[i] != NULL) status = cal_system_set_scales(e->systems[i], e->scale, e->scale + e->q_count);
+    if (e->stop_count > 0)
+        memcpy(e->stop_numbers, m->home->stop_numbers, 2 * (size_t)e->v_count * sizeof *e->stop_numbers);
+    status = cal_multibody_model_scale(e);
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for a multibody");
 }
 

@@ -132,7 +132,7 @@ static cal_status take_component(cal_domains* d, cal_domain* own, int component,
 static cal_status make_engine(cal_domains* d, int domain, int component, cal_error* error) {
     const cal_multibody* m = d->whole->components[component].multibody;
     cal_multibody_model* engine;
-    return m != NULL ? cal_domain_engine(d, domain, m->engine->model, &engine, error) : CAL_OK;
+    return m != NULL ? cal_domain_engine(d, domain, m->engine->user, &engine, error) : CAL_OK;
 }
 
 static void take_all(cal_domains* d, int domain) {

@@ -9,9 +9,21 @@
 
 enum { CAL_FLIGHT_SYSTEMS = 2 };
 
+// A joint with rigid stops.
+typedef struct cal_stopped_joint {
+    int body, position, degree; // where its q and v are
+    bool turns;
+    double range[2], hardness;
+} cal_stopped_joint;
+
 // What all multibodies of one model share (multibody_model.c). One caller at a time.
 typedef struct cal_multibody_model {
-    const cal_model* model;
+    const cal_model* user;  // the user's, with rigid stops
+    const cal_model* model; // the same without them, or itself: stops are events in flight, and rows in a contact group
+    cal_model* own;         // that copy; NULL: there are no such stops
+    cal_stopped_joint* stops;
+    int stop_count;
+    double* stop_numbers; // of each degree of freedom: what cal_system_set_stops takes
     int references;
     cal_system* systems[CAL_FLIGHT_SYSTEMS]; // the second one: NULL, or for where joint forces are stiff
     int terms;                               // of their curves, at most
@@ -55,7 +67,8 @@ typedef struct cal_links {
 
 // Where the numbers of a state are (multibody_flight.c).
 typedef struct cal_multibody_places {
-    int v, tau, slots, active, control, step, system, running, flows, memory, length, degree, rows, bounds, stride;
+    int v, tau, slots, active, control, step, system, running, repeats, flows, memory, length, degree, rows, bounds,
+        stride;
 } cal_multibody_places;
 
 struct cal_multibody {
@@ -97,6 +110,7 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
 void cal_multibody_model_release(cal_multibody_model* e); // NULL is allowed
 // What errors are relative to, beside the values of coordinates.
 cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody* m);
+cal_status cal_multibody_model_scale(cal_multibody_model* e); // its systems, by what it has of these
 void cal_multibody_place(cal_multibody* m);
 // q and v at a time into numbers of the caller. moving: v is the rate of the q that are looked at; otherwise what the solver has
 // for velocities.
@@ -130,6 +144,8 @@ bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const dou
 cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double* v, cal_error* error);
 // Whether constraints of a multibody leave it loose from the ground.
 bool cal_loops_are_loose(const cal_multibody_model* e);
+// The nearer end of the range of a joint with rigid stops at q: how far away it is, and the sign of v when it leaves.
+double cal_stopped_joint_gap(const cal_stopped_joint* joint, const double* q, double* sign);
 // Links of which it is not known any more where they are: to be computed anew.
 cal_links* cal_multibody_forgotten(cal_multibody* m);
 // The multibody's own state has changed.

@@ -25,6 +25,9 @@
 #include <string.h>
 
 enum { EXPLICIT, IMPLICIT, MOST_ATTEMPTS = 20 };
+// So many hits of stops without time going on: joints that drive each other into their stops.
+enum { MOST_REPEATS = 100 };
+static const double LEAST_TIME = 1e-9; // s: a second of such would be 1e9 of them
 
 // A step of size h is at the edge of what an explicit method of order 5 allows where h D + h² K is a few times the inertia (3.2
 // on the negative axis): from WHEN_STIFF on it is forces that keep steps small. What is WHEN_SOFT of it is left to errors.
@@ -46,7 +49,8 @@ void cal_multibody_place(cal_multibody* m) {
     at->step = at->control + cal_drive_count(e->model);
     at->system = at->step + 1;
     at->running = at->system + 1;
-    at->flows = at->running + 1;
+    at->repeats = at->running + 1;
+    at->flows = at->repeats + 1;
     at->memory = at->flows + (int)(sizeof(cal_flows) / sizeof(double));
     at->length = at->memory + (int)e->memory;
     at->degree = at->length + 1;
@@ -89,6 +93,48 @@ static cal_status take_step(cal_world* world, cal_multibody* m, int64_t number, 
     }
     double from;
     return status == CAL_OK ? cal_system_step(system, &from, to, error) : status;
+}
+
+// A step that ended where a joint came to its stop: the state after the impact.
+static cal_status end_step(cal_multibody* m, cal_system* system, double length, const double* data, double* next,
+                           bool* hit, cal_error* error) {
+    const cal_multibody_model* e = m->engine;
+    const cal_status status = cal_system_end_step(system, hit, error);
+    next[m->at.repeats] = *hit && length < LEAST_TIME ? data[m->at.repeats] + 1.0 : 0.0;
+    if (status != CAL_OK || !*hit) return status;
+    memcpy(next + m->at.v, cal_system_v(system), (size_t)e->v_count * sizeof *next);
+    *flows_of(m, next) = cal_system_flows(system);
+    return next[m->at.repeats] < MOST_REPEATS
+               ? CAL_OK
+               : cal_fail(error, CAL_NOT_CONVERGED,
+                          "joints at their stops do not settle at t = %.9g s: %d times they were hit and left; give "
+                          "stops a stiffness",
+                          cal_system_time(system), MOST_REPEATS);
+}
+
+// Joints that something else has driven into the stops that they are at, at a new state.
+static cal_status hit_stops(cal_multibody* m, double time, double* data, cal_error* error) {
+    cal_multibody_model* e = m->engine;
+    const cal_multibody_places* at = &m->at;
+    bool any = false;
+    for (int i = 0; i < e->stop_count; i++) {
+        const cal_stopped_joint* joint = &e->stops[i];
+        double sign;
+        const double gap = cal_stopped_joint_gap(joint, data, &sign);
+        any |= gap <= e->stop_numbers[joint->degree] && sign * data[at->v + joint->degree] < 0.0;
+    }
+    if (!any) return CAL_OK;
+    cal_system* system = e->systems[(int)data[at->system]];
+    e->current = NULL;
+    cal_status status =
+        cal_system_act(system, data + at->tau, data + at->control, data + at->active, m->pushes, m->push_count);
+    if (status != CAL_OK) return cal_fail(error, status, "out of memory for a multibody");
+    cal_system_set_flows(system, (const cal_flows*)(const void*)(data + at->flows));
+    status = cal_system_hit(system, time, data, data + at->v, error);
+    if (status != CAL_OK) return status;
+    memcpy(data + at->v, cal_system_v(system), (size_t)e->v_count * sizeof *data);
+    *flows_of(m, data) = cal_system_flows(system);
+    return CAL_OK;
 }
 
 // The curves of the step that was just taken, from a state to the next one, and their bounds; false: there are none.
@@ -190,14 +236,18 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
         if (status != CAL_OK) return cal_fail(error, status, "a step has no states inside at %g s", start);
         largest = 0.25 * (end - start);
     }
+    bool hit = false;
+    cal_status status = end_step(m, system, end - start, data, next, &hit, error);
+    if (status != CAL_OK) return status;
     cal_system_store_motion(system, next + m->at.memory);
     cal_saved_state_at(queue, number + 1)->time = end;
     next[m->at.length] = 0.0;
-    next[m->at.step] = end - start;
-    next[m->at.running] = 1.0;
+    // After an event steps go on as they were.
+    next[m->at.step] = hit ? fmax(end - start, data[m->at.step]) : end - start;
+    next[m->at.running] = hit ? 0.0 : 1.0;
     e->current = m, e->current_number = number + 1;
     world->report.series++;
-    const cal_status status = choose_system(world, m, end, end - start, next);
+    status = choose_system(world, m, end, end - start, next);
     double* kept = status == CAL_OK ? cal_memo_keep(world, &key, 2 * stride + 1) : NULL;
     if (kept == NULL) return status;
     memcpy(kept, data, stride * sizeof *kept);
@@ -299,15 +349,15 @@ cal_status cal_multibody_limits(cal_world* world, int component, int link, doubl
 }
 
 cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error) {
-    (void)error;
     cal_multibody* m = world->components[component].multibody;
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);
     data[m->at.running] = 0.0;
     data[m->at.length] = 0.0;
+    data[m->at.repeats] = 0.0;
     m->engine->current = NULL;
     cal_multibody_forget(m);
-    return CAL_OK;
+    return hit_stops(m, cal_saved_state_at(queue, queue->tail - 1)->time, data, error);
 }
 
 cal_status cal_multibody_begin(cal_world* world, int component, double time, cal_error* error) {

@@ -258,30 +258,45 @@ cal_status cal_world_disconnect(cal_world* world, cal_multibody_id multibody, in
     return status;
 }
 
-cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed) {
-    if (!world) return CAL_BAD_ARGUMENT;
-    if (error != NULL) *error = 0.0;
-    if (speed != NULL) *speed = 0.0;
+// What a multibody has of its constraints at the world's time, added to a report: error_rms is a sum of squares.
+static cal_status look_at(cal_world* world, cal_multibody* m, cal_constraint_report* out) {
+    cal_multibody_model* e = m->engine;
+    double* q = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *q);
+    if (q == NULL) return CAL_NO_MEMORY;
+    cal_numbers numbers;
+    const cal_status status = cal_multibody_at(world, m, world->time, q, q + e->q_count);
+    if (status == CAL_OK) {
+        cal_multibody_use(m, active_of(world, m, &numbers));
+        cal_constraints_evaluate(e->constraints, q, q + e->q_count);
+        const cal_violation now = cal_constraints_violation(e->constraints, CAL_NONE);
+        out->error = fmax(out->error, now.error);
+        out->speed = fmax(out->speed, now.speed);
+        out->rows += e->constraints->row_count;
+        for (int i = 0; i < e->constraints->row_count; i++)
+            out->error_rms += e->constraints->rows[i].error * e->constraints->rows[i].error;
+        out->rank += cal_constraints_rank(e->constraints);
+    }
+    cal_free(q);
+    return status;
+}
+
+cal_status cal_loops_look(const cal_world* world, cal_constraint_report* out) {
+    *out = (cal_constraint_report){.error_of = CAL_NONE};
     if (!world->started || world->failed != CAL_OK) return world->failed;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->multibody_count; i++) {
         cal_multibody* m = world->multibodies[i];
-        cal_multibody_model* e = m->engine;
-        if (m->stage != CAL_BEGUN) continue;
-        if (e->constraints == NULL) continue;
-        double* q = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *q);
-        if (q == NULL) return CAL_NO_MEMORY;
-        cal_numbers numbers;
         // Reading a motion may continue it, which changes nothing that anybody sees.
-        status = cal_multibody_at((cal_world*)world, m, world->time, q, q + e->q_count);
-        if (status == CAL_OK) {
-            cal_multibody_use(m, active_of(world, m, &numbers));
-            cal_constraints_evaluate(e->constraints, q, q + e->q_count);
-            const cal_violation now = cal_constraints_violation(e->constraints, CAL_NONE);
-            if (error != NULL) *error = fmax(*error, now.error);
-            if (speed != NULL) *speed = fmax(*speed, now.speed);
-        }
-        cal_free(q);
+        if (m->stage == CAL_BEGUN && m->engine->constraints != NULL) status = look_at((cal_world*)world, m, out);
     }
+    return status;
+}
+
+cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed) {
+    cal_constraint_report report;
+    if (!world) return CAL_BAD_ARGUMENT;
+    const cal_status status = cal_loops_look(world, &report);
+    if (error != NULL) *error = report.error;
+    if (speed != NULL) *speed = report.speed;
     return status;
 }

@@ -7,6 +7,8 @@
 // From so many joints on a system of a world with events is worth several processors; of smaller ones there are many, which have a
 // processor each (domain/domain.h). Passes over a thousand joints take as long as a dozen hand-overs between processors.
 enum { MANY_JOINTS = 4096 };
+// Of an angle of 1 or the size of the multibody: a joint so near to its stop is at it. Twice what a contact group leaves as a gap.
+static const double STOP_ROOM = 2e-7;
 
 void cal_multibody_model_release(cal_multibody_model* e) {
     if (e == NULL || --e->references > 0) return;
@@ -32,6 +34,9 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_free(e->scale);
     cal_free(e->drive);
     cal_free(e->inputs);
+    cal_free(e->stops);
+    cal_free(e->stop_numbers);
+    cal_model_destroy(e->own);
     cal_free(e);
 }
 
@@ -41,11 +46,12 @@ static cal_status create_systems(const cal_world* world, cal_multibody_model* e,
     if ((world->machine != NULL || world->ranks != NULL) && e->model->node_count < MANY_JOINTS) def.machine = NULL;
     const bool automatic = strcmp(def.solver, "auto") == 0;
     if (automatic) def.solver = "rkck";
-    cal_status status = cal_system_create_as(e->model, &def, false, &e->systems[0], error);
+    const cal_resting rests = e->stop_count > 0 ? CAL_REST_ON_STOPS : CAL_REST_NONE;
+    cal_status status = cal_system_create_as(e->user, &def, rests, &e->systems[0], error);
     if (status != CAL_OK) return status;
     const bool stiff = automatic && strcmp(def.algorithm, "aba") == 0 && strcmp(def.constraint_form, "lagrange") == 0;
     def.solver = "implicit";
-    if (stiff) status = cal_system_create_as(e->model, &def, false, &e->systems[1], error);
+    if (stiff) status = cal_system_create_as(e->user, &def, rests, &e->systems[1], error);
     for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++) {
         if (e->systems[i] == NULL) continue;
         const int terms = cal_system_largest_degree(e->systems[i]) + 1;
@@ -54,6 +60,36 @@ static cal_status create_systems(const cal_world* world, cal_multibody_model* e,
         if (memory > e->memory) e->memory = memory;
     }
     return status;
+}
+
+// Rigid stops become events and rows where the integrator of groups has rows; others have springs in their place.
+static cal_status find_stops(const cal_world* world, cal_multibody_model* e, cal_error* error) {
+    const cal_model* user = e->user;
+    if (!world->group_ops->takes_loops || !cal_model_has_rigid_stops(user)) return CAL_OK;
+    cal_status status = cal_model_create_unstopped(user, &e->own, error);
+    if (status != CAL_OK) return status;
+    e->model = e->own;
+    e->stops = cal_allocate((size_t)user->joint_count, sizeof *e->stops);
+    e->stop_numbers = cal_allocate(2 * (size_t)user->v_count, sizeof *e->stop_numbers);
+    if (e->stops == NULL || e->stop_numbers == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    for (int i = 0; i < user->joint_count; i++) {
+        if (!cal_joint_has_rigid_stop(user, i)) continue;
+        const cal_joint* joint = &user->joints[i];
+        e->stops[e->stop_count++] = (cal_stopped_joint){.body = joint->body,
+                                                        .position = joint->first_q,
+                                                        .degree = joint->first_v,
+                                                        .turns = joint->def->kind == CAL_REVOLUTE,
+                                                        .range = {joint->def->range[0], joint->def->range[1]},
+                                                        .hardness = joint->def->limit_damping};
+    }
+    return CAL_OK;
+}
+
+double cal_stopped_joint_gap(const cal_stopped_joint* joint, const double* q, double* sign) {
+    const double low = q[joint->position] - joint->range[0], high = joint->range[1] - q[joint->position];
+    *sign = low <= high ? 1.0 : -1.0;
+    return fmin(low, high);
 }
 
 static bool allocate(cal_multibody_model* e) {
@@ -75,11 +111,13 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
                                       cal_error* error) {
     cal_multibody_model* e = cal_allocate(1, sizeof *e);
     if (e == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
-    *e = (cal_multibody_model){.model = model, .references = 1};
+    *e = (cal_multibody_model){.user = model, .model = model, .references = 1};
     e->q_count = cal_model_q_count(model);
     e->v_count = cal_model_v_count(model);
     e->body_count = cal_model_body_count(model);
-    cal_status status = cal_machine_serial(1, &e->machine, error);
+    cal_status status = find_stops(world, e, error);
+    model = e->model;
+    if (status == CAL_OK) status = cal_machine_serial(1, &e->machine, error);
     if (status == CAL_OK) status = cal_plan_create(model, "aba", e->machine, &e->aba, error);
     if (status == CAL_OK) status = cal_plan_create(model, "crba", e->machine, &e->crba, error);
     if (status == CAL_OK) status = cal_plan_create(model, "kinematics", e->machine, &e->kinematics, error);
@@ -146,6 +184,16 @@ cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, dou
     return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
 }
 
+cal_status cal_multibody_model_scale(cal_multibody_model* e) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++) {
+        if (e->systems[i] == NULL) continue;
+        status = cal_system_set_scales(e->systems[i], e->scale, e->scale + e->q_count);
+        if (e->stop_count > 0) cal_system_set_stops(e->systems[i], e->stop_numbers, e->stop_numbers + e->v_count);
+    }
+    return status;
+}
+
 // What errors of coordinates are relative to, beside their values: an angle of 1, the size of the multibody, and these at the rate
 // of a hundredth of the group checks, which is 1/s unless the user says otherwise.
 cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody* m) {
@@ -167,10 +215,26 @@ cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody*
         const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
         for (int i = 0; i < count; i++) e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
     }
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++)
-        if (e->systems[i] != NULL) status = cal_system_set_scales(e->systems[i], e->scale, e->scale + e->q_count);
-    return status;
+    // What a contact group counts as touching counts so in flight; and a bounce that gravity ends before the next check of groups.
+    const double pull = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),
+                 slow = world->def.contact_speed > 0.0 ? world->def.contact_speed : pull / world->def.group_rate;
+    for (int i = 0; i < e->stop_count; i++) {
+        const cal_stopped_joint* joint = &e->stops[i];
+        const double lever = joint->turns && size > 0.0 ? size : 1.0;
+        e->stop_numbers[joint->degree] = STOP_ROOM * e->scale[joint->position];
+        e->stop_numbers[e->v_count + joint->degree] = slow / lever;
+    }
+    return cal_multibody_model_scale(e);
+}
+
+double cal_multibodies_stop_room(const cal_world* world) {
+    double most = 0.0;
+    for (int i = 0; i < world->multibody_count; i++) {
+        const cal_multibody_model* e =
+            world->multibodies[i]->stage == CAL_REMOVED ? NULL : world->multibodies[i]->engine;
+        for (int k = 0; e != NULL && k < e->stop_count; k++) most = fmax(most, e->stop_numbers[e->stops[k].degree]);
+    }
+    return most;
 }
 
 int cal_multibodies_processors(const cal_world* world) {

@@ -1,6 +1,7 @@
 // Multibodies where they meet others, or themselves: how a link answers to an impulse (K = J P M⁻¹ Jᵀ, with P the projection
 // onto what its constraints allow, projector.h), and the multibody as a unit of a contact group. Where two links of one multibody meet, J is that of the one's
 // velocity relative to the other's: an impulse on one moves both.
+#include "base/hash.h"
 #include "base/memory.h"
 #include "constraint/dense.h"
 #include "model/coordinates.h"
@@ -284,6 +285,17 @@ static cal_status unit_project(const cal_group_member* unit, double* q, double* 
     return cal_loops_project(e, q, e->work, CAL_PROJECT_POSITION);
 }
 
+static void unit_stop(const cal_group_member* unit, const double* q, int number, cal_group_stop* out) {
+    const cal_multibody* m = self_of(unit);
+    const cal_stopped_joint* joint = &m->engine->stops[number];
+    *out = (cal_group_stop){
+        .body = joint->body, .degree = joint->degree, .turns = joint->turns, .hardness = joint->hardness};
+    out->gap = cal_stopped_joint_gap(joint, q, &out->sign);
+    // Contacts have keys of shapes; those of stops begin elsewhere.
+    const uint64_t words[] = {(uint64_t)m->bodies[0], (uint64_t)number, out->sign > 0.0};
+    out->key = cal_hash_words(~CAL_HASH_START, words, sizeof words / sizeof words[0]) | 1;
+}
+
 // The sum of all rates.
 static double unit_speed(const cal_group_member* unit, const double* v, double size) {
     double sum = 0.0;
@@ -321,6 +333,7 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .slopes = unit_slopes,
                                                         .constraints = unit_constraints,
                                                         .project = unit_project,
+                                                        .stop = unit_stop,
                                                         .speed = unit_speed,
                                                         .motion = unit_motion,
                                                         .state = unit_state,
@@ -336,5 +349,6 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .v_count = m->engine->v_count,
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count,
+                              .stop_count = m->engine->stop_count,
                               .varying = true};
 }

@@ -48,7 +48,7 @@ uint64_t cal_body_identity(const cal_world* world, int number) {
 uint64_t cal_multibody_identity(const cal_world* world, int number) {
     const cal_multibody* m = world->multibodies[number];
     if (m->stage != CAL_BEGUN) return 0;
-    uint64_t hash = cal_hash_word(CAL_HASH_START, cal_model_hash(m->engine->model));
+    uint64_t hash = cal_hash_word(CAL_HASH_START, cal_model_hash(m->engine->user));
     hash = cal_hash_doubles(hash, m->position, 3);
     hash = cal_hash_doubles(hash, m->quaternion, 4);
     return not_zero(cal_hash_doubles(hash, (double[]){m->slots, m->touches_itself, m->first_body, m->ground}, 4));
