@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
@@ -300,13 +301,37 @@ static cal_status join_missed(cal_domains* d, bool* met, cal_error* error) {
     return status;
 }
 
-// Pairs that are known to collide before a time. Others may have boxes that end before, and are looked at when these are renewed.
+// Whether a body is likely to meet the group of another one before a time. Nobody knows how a group goes on: if both go on as they do, the balls about
+// the two overlap by then, or so soon after that one joins. To be wrong costs a rollback.
+static bool is_likely(cal_domains* d, const cal_pair* pair, double end) {
+    const cal_world* whole = d->whole;
+    const cal_sim_body *a = &whole->bodies[pair->body[0]], *b = &whole->bodies[pair->body[1]];
+    if (!cal_component_is_fused(&whole->components[a->component]) &&
+        !cal_component_is_fused(&whole->components[b->component]))
+        return false;
+    if (!cal_group_is_inner(whole, pair->body[0], pair->body[1])) return false;
+    cal_motion at[2];
+    double apart = 0.0, closing = 0.0;
+    for (int k = 0; k < 2; k++)
+        if (cal_body_at(d->border, pair->body[k], d->begin, &at[k]) != CAL_OK) return false;
+    for (int i = 0; i < 3; i++) {
+        const double way = at[1].pose.position[i] - at[0].pose.position[i];
+        apart += way * way;
+        closing += way * (at[0].u[i] - at[1].u[i]);
+    }
+    apart = sqrt(apart);
+    return apart - a->reach - b->reach <= closing / apart * (end - d->begin + 1.0 / whole->def.group_rate);
+}
+
+// Pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are renewed.
 static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* error) {
     const cal_world* border = d->border;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < border->table.pair_count; i++) {
         const cal_pair pair = border->table.pairs[i];
-        if (pair.event < 0 || !pair.hit || !(cal_events_time(&border->events, pair.event) < end)) continue;
+        if (pair.event < 0) continue;
+        const bool known = pair.hit && cal_events_time(&border->events, pair.event) < end;
+        if (!known && !(d->grouping && is_likely(d, &pair, end))) continue;
         *met = true;
         status = plan_join(d, pair.body[0], pair.body[1], error);
     }

@@ -280,19 +280,38 @@ static void find_loads(cal_domains* d) {
     }
 }
 
-static void begin_load(cal_domain* own) { own->seen_events = own->events, own->seen_s = own->run_s; }
+static void begin_loads(cal_domains* d) {
+    for (int i = 1; i <= d->count; i++)
+        d->domains[i].seen_events = d->domains[i].events, d->domains[i].seen_s = d->domains[i].run_s;
+    for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
+}
 
-// Components where they are, each with its share of what its domain has done, and the event that every body has when its box ends.
+// Events of a component, those of the group that it is in among its members.
+static double done_by(const cal_world* whole, int component) {
+    const cal_component* c = &whole->components[component];
+    double done = c->done;
+    if (!cal_component_is_fused(c)) return done;
+    const int group = cal_saved_state_at(&c->queue, c->queue.tail - 1)->group;
+    if (!cal_group_has(whole, group, component)) return done;
+    return done + (double)whole->components[group].done / whole->components[group].group->group.unit_count;
+}
+
+// Components where they are, each with its part of what its domain has done: half of that by its own events, of which it may have had few by chance, and
+// half like all others there. Who does nothing now may do something soon: it has a part of the mean.
 static void weigh_components(const cal_domains* d, clusters* out) {
+    double all = 0.0, bodies = 0.0;
+    for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
+    for (int i = 0; i < d->whole->component_count; i++)
+        if (d->whole->components[i].body >= 0) bodies += d->whole->components[i].weight;
     for (int i = 1; i <= d->count; i++) {
         const cal_domain* own = &d->domains[i];
-        double bodies = 0.0;
-        for (int k = 0; k < own->member_count; k++) bodies += d->whole->components[own->members[k]].weight;
-        const double each = 1.0 + own->load / fmax(bodies, 1.0);
+        const double events = fmax((double)(own->events - own->seen_events), 1.0);
         for (int k = 0; k < own->member_count; k++) {
             const cal_component* c = &d->whole->components[own->members[k]];
             cluster* one = &out->list[out->count++];
-            *one = (cluster){.box = cal_box_of_nothing, .first = own->members[k], .weight = each * c->weight};
+            *one = (cluster){.box = cal_box_of_nothing, .first = own->members[k]};
+            one->weight = UNEVEN * c->weight * all / fmax(bodies, 1.0) +
+                          0.5 * own->load * (done_by(d->whole, one->first) / events + 1.0 / own->member_count);
             for (int b = 0; b < c->weight; b++) {
                 const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
                 if (box != NULL) cal_box_extend(&one->box, box);
@@ -313,36 +332,39 @@ static bool list_moved(cal_domains* d, const clusters* found) {
     return true;
 }
 
+// Whether what others wait for the busiest processor since the last look is worth new regions: to find these takes a core as long as an event for
+// some sixteen components, while others wait. Loads differ by chance, too, by a part of 1/√n for n events: three of these say that it is none.
+static bool is_uneven(const cal_domains* d, double mean, double span) {
+    return span - mean > d->whole->component_count / 16.0 &&
+           span > (1.0 + 2.0 * UNEVEN + 3.0 / sqrt(fmax(mean, 1.0))) * mean;
+}
+
+static cal_status divide_again(cal_domains* d, cal_error* error) {
+    int members = 0, count;
+    for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
+    clusters found = {.list = cal_allocate((size_t)members + 1, sizeof *found.list)};
+    if (found.list != NULL) weigh_components(d, &found);
+    const bool enough = found.list != NULL && divide_space(d, &found, d->count, 1, &count) && list_moved(d, &found);
+    cal_free(found.list);
+    d->divisions++;
+    return enough ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+}
+
 cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
-    int64_t events = 0;
-    for (int i = 1; i <= d->count; i++) events += d->domains[i].events - d->domains[i].seen_events;
-    if (d->windows - d->balanced < d->patience * FEW_WINDOWS &&
-        events < d->patience * FEW_EVENTS * d->whole->component_count)
-        return CAL_OK;
+    if (d->windows - d->balanced < d->patience) return CAL_OK;
     double all = 0.0;
     find_loads(d);
     for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
     const double mean = all / d->processors, span = cal_domains_span_of_loads(d), uneven = span / fmax(mean, 1.0);
-    // To find new regions takes a core as long as an event for some sixteen components; others wait for that.
-    const bool worth = span - mean > d->whole->component_count / 16.0 && span > (1.0 + 2.0 * UNEVEN) * mean;
+    const bool worth = is_uneven(d, mean, span);
+    if (!worth && d->windows - d->balanced < FEW_WINDOWS) return CAL_OK;
     // What is held together stays where it is: then the next look is later.
     const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - UNEVEN) * d->uneven;
-    d->patience = worth && !helped ? 2 * d->patience : 1;
+    d->patience = !worth || helped ? 1 : d->patience < FEW_WINDOWS ? 2 * d->patience : FEW_WINDOWS;
     d->balanced = d->windows;
     d->uneven = worth ? uneven : 0.0;
-    cal_status status = CAL_OK;
-    if (worth) {
-        int members = 0;
-        for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
-        clusters found = {.list = cal_allocate((size_t)members + 1, sizeof *found.list)};
-        if (found.list != NULL) weigh_components(d, &found);
-        int count;
-        if (found.list == NULL || !divide_space(d, &found, d->count, 1, &count) || !list_moved(d, &found))
-            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        cal_free(found.list);
-        d->divisions++;
-    }
-    for (int i = 1; i <= d->count; i++) begin_load(&d->domains[i]);
+    const cal_status status = worth ? divide_again(d, error) : CAL_OK;
+    begin_loads(d);
     return status;
 }
 
@@ -451,7 +473,7 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     if (status == CAL_OK) cal_domains_begin_turns(d);
     d->handed = 0;
     d->uneven = 0.0, d->patience = 1, d->balanced = d->windows;
-    for (int i = 1; i <= d->count; i++) begin_load(&d->domains[i]);
+    begin_loads(d);
     if (status == CAL_OK) status = cal_domains_feed(d, error);
     d->divided = status == CAL_OK;
     return status;

@@ -157,7 +157,7 @@ typedef struct cal_domains {
     int64_t seen_windows;
     double seen_first_s, seen_busiest_s, seen_between_s;
     double begin; // where the present one began
-    // Of looks at the loads of domains: the window of the last one, how many times longer than usual the next one is away, how uneven loads were
+    // Of looks at the loads of domains: the window of the last one, how many windows the next one is away, how uneven loads were
     // when regions were made anew, 0: they were not; and how often they were.
     int64_t balanced, patience, divisions;
     double uneven;

@@ -96,7 +96,8 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
         view->report.events++;
         domain->events++;
         cal_events_schedule(&view->events, event, (double)INFINITY, 0);
-        const int owner = d->priced ? cal_price_owner(view, &slot) : -1;
+        const int owner = cal_price_owner(view, &slot);
+        if (owner >= 0) view->components[owner].done++;
         status = cal_progress_check(view, &slot, view->window, error);
         if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
@@ -248,11 +249,12 @@ static int64_t count_events(const cal_domains* d) {
     return events;
 }
 
-// A window is as long as there are events enough in it, unless too much is handed over; what it is has no influence on results.
-static void adapt(cal_domains* d, int64_t events, int64_t handed) {
+// A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. What it
+// is has no influence on results.
+static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t later) {
     if (d->given) return;
     const double longest = LONGEST * d->whole->window;
-    if (8 * handed > events && events > d->count)
+    if ((8 * handed > events || 4 * later > events) && events > d->count)
         d->window *= 0.8;
     else if (events < (int64_t)FEW_EVENTS * d->processors)
         d->window = fmin(1.25 * d->window, longest);
@@ -269,6 +271,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     cal_status status = cal_domains_balance(d, error);
     if (status == CAL_OK) status = cal_domains_migrate(d, error);
     const int64_t events = count_events(d), handed = d->handed;
+    int64_t first_events = events;
     for (int i = 1; i <= d->count; i++) d->domains[i].goes_on = true;
     if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;
@@ -280,7 +283,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
-        if (first) d->first_s += d->shown_s;
+        if (first) d->first_s += d->shown_s, first_events = count_events(d);
         d->shown_s = 0.0;
         first = false;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
@@ -290,7 +293,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     d->windows++;
     if (d->priced) cal_price_window(d);
     for (int i = 1; i <= d->count; i++) d->domains[i].cost = d->domains[i].next_cost, d->domains[i].next_cost = 0.0;
-    adapt(d, count_events(d) - events, d->handed - handed);
+    adapt(d, count_events(d) - events, d->handed - handed, count_events(d) - first_events);
     return status;
 }
 
