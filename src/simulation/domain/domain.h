@@ -16,8 +16,8 @@
 // motion is after a state, and when a pair collides, are functions of states alone: so neither the domains, nor the length of the
 // window, nor who is ahead of whom, changes a bit of what is committed.
 //
-// Contact groups decide who joins them from states that nothing links them to. So a body near a group is in its domain; and where the
-// motion of a body changes before such a decision of a group near it, the decision is made again (reconsider.c).
+// Contact groups decide who joins them from states that nothing links them to. Where the motion of a body changes before such a decision of a
+// group near it, the decision is made again; a body of another domain that would have joined comes into the group's domain (reconsider.c).
 #pragma once
 #include "base/error.h"
 #include "calder/calder_world.h"
