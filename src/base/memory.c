@@ -56,7 +56,7 @@ void* cal_allocate(size_t count, size_t size) {
     // Passes over big models stream through dozens of arrays at once: large pages, where the system has them, spare them
     // the misses of the address cache.
     const bool own = source.allocate == take_zeroed;
-    const bool large = own && count * size >= 4 * (size_t)LARGE_PAGE;
+    const bool large = own && count * size >= (size_t)LARGE_PAGE;
     const size_t alignment = large ? LARGE_PAGE : ALIGNMENT;
     char* block = source.allocate(count * size + alignment + sizeof(void*), source.user);
     if (block == NULL) return NULL;
