@@ -1,4 +1,5 @@
 // Assembly and disassembly: equal to articulated bodies on open trees whatever the schedule, with the same bits on every machine.
+#include "plan/machine_ops.h"
 #include "support.h"
 
 #include "base/memory.h"
@@ -87,6 +88,7 @@ static cal_machine* threads(int workers, int lanes) {
     cal_machine* machine = NULL;
     cal_error error;
     if (cal_machine_threads(&def, &machine, &error)) fail_msg("%s", error.text);
+    machine->steady = true; // the threads are what is looked at, also on busy cores
     return machine;
 }
 

@@ -1,5 +1,6 @@
 // One answer on every machine: threads give the bits of one core, whatever their number and whoever computes what.
 #include "base/random.h"
+#include "plan/machine_ops.h"
 #include "support.h"
 
 #include <pthread.h>
@@ -23,6 +24,7 @@ static cal_machine* make_threads(int workers, int lanes) {
     def.workers = workers;
     def.lanes = lanes;
     if (cal_machine_threads(&def, &machine, &error) != CAL_OK) fail_msg("%s", error.text);
+    machine->steady = true; // the threads are what is looked at, also on busy cores
     return machine;
 }
 

@@ -131,6 +131,10 @@ static void a_stop_is_hit_in_a_contact_group(void** state) {
     // The block takes a thousandth of it, and the impact's speed has the group's error.
     const double loss = loss_of(sim);
     if (!(fabs(loss - first_loss()) < 1e-2 * first_loss())) fail_msg("%g J, and not %g", loss, first_loss());
+    for (int k = 0; k < 100; k++) {
+        cal_test_advance_sim(sim, 0.5 + 0.013 * k);
+        cal_test_expect_below(cal_sim_q(sim)[7] - END, 1e-3, "beyond the stop", "block");
+    }
     cal_test_advance_sim(sim, 6.0);
     cal_test_expect_below(fabs(cal_sim_q(sim)[7] - END), 2e-6, "at the stop", "block");
     cal_test_expect_below(fabs(cal_sim_v(sim)[6]), 1e-9, "speed at the stop", "block");

@@ -153,7 +153,7 @@ static cal_status measure_reading(cal_machine* machine, const cal_model* comb, i
     return status;
 }
 
-static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_error* error) {
+static cal_status measure_steadily(cal_machine* machine, cal_costs* out, cal_error* error) {
     int32_t processor_of_joint[MOST_JOINTS];
     const int teeth = machine->processors - 1 < MOST_TEETH ? machine->processors - 1 : MOST_TEETH;
     for (int i = 0; i < SPINE * (1 + teeth); i++) processor_of_joint[i] = i % (1 + teeth);
@@ -174,6 +174,15 @@ static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_er
     if (status == CAL_OK) status = measure_reading(machine, comb, teeth, out, error);
     cal_model_destroy(pair);
     cal_model_destroy(comb);
+    return status;
+}
+
+// Who runs all parts alone exchanges nothing.
+static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_error* error) {
+    const bool steady = machine->steady;
+    machine->steady = true;
+    const cal_status status = measure_steadily(machine, out, error);
+    machine->steady = steady;
     return status;
 }
 

@@ -11,16 +11,21 @@
 // Where the trunk is repeated a worker waits for nobody on its way down, and posts its subtrees together; a stand-in's signal
 // (layout.h) is the one that its source's worker writes, and its slot is that worker's own.
 //
+// Where others keep the cores busy the caller runs all parts itself, each until it would have to wait, in turn: the same steps on the same
+// numbers, so that nothing is copied and no bit changes from one execution to the next (plan/pace.h).
+//
 // Between executions workers spin for the next job for a while, then sleep. A worker that waits longer than a hand-over
 // takes gives its core away now and then, and at once where there are more workers than cores: they work too, only slowly.
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "machine/machine.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -31,11 +36,16 @@ enum {
     MOST_WORKERS = 1024
 };
 
+// Of executions that chance gives to somebody: several threads on busy cores take a time slice for each.
+static const double MOSTLY_ALONE = 0.9;
+
 // How far a column is; two cache lines, since different workers write them.
 struct cal_signal {
     _Alignas(CACHE_LINE) atomic_uint down;
     _Alignas(CACHE_LINE) atomic_uint up;
 };
+
+typedef struct thread_exchange thread_exchange;
 
 typedef struct worker {
     _Alignas(CACHE_LINE) atomic_uint done;    // number of the last job
@@ -51,7 +61,13 @@ typedef struct threads_machine {
     cal_task_runner* runner; // the user's own threads, instead of ours
     void* user;
     bool pinned;
-    int patience;    // spins before a worker gives its core away
+    int patience; // spins before a worker gives its core away
+    bool alone;   // the last execution was the caller's
+    cal_pace_tries tries;
+    uint64_t chance; // instead of a clock, who runs the parts; 0: the clock
+    // Of parts that one thread runs: how far each is.
+    thread_exchange* parts;
+    cal_walk* places;
     worker* workers; // [0] is the caller
     int started;
     // The job: written before `job` is, read after.
@@ -81,7 +97,7 @@ static void spin_until(const atomic_uint* signal, unsigned value, int patience) 
         if (spins >= patience) sched_yield();
 }
 
-typedef struct thread_exchange {
+struct thread_exchange {
     cal_exchange base;
     threads_machine* machine;
     struct cal_signal* signals; // of the stage's tree
@@ -89,8 +105,9 @@ typedef struct thread_exchange {
     unsigned walk;              // its number
     cal_count *all, *counts;    // of this worker: of all stages, of this one
     int sums;                   // of the solver that rides along
-    unsigned barriers;          // that this worker has passed in this job
-} thread_exchange;
+    unsigned barriers;          // that this worker has passed, or come to, in this job
+    bool here;                  // of parts that one thread runs: it has come to one that it has not passed
+};
 
 // Asks for the cache lines that another core has just written; they come while something else is done.
 static void fetch(const double* numbers, int count) {
@@ -108,7 +125,7 @@ static void meet(thread_exchange* e) {
 
 static void begin_stage(cal_exchange* exchange, const cal_stage* stage, const cal_pass* up) {
     thread_exchange* e = (thread_exchange*)exchange;
-    if (stage->meets) meet(e);
+    if (stage->meets && !e->base.may_begin) meet(e);
     e->walk++;
     e->down = stage->down;
     e->up = up;
@@ -136,6 +153,49 @@ static void post(cal_exchange* exchange, int edge, bool down) {
     atomic_store_explicit(down ? &e->signals[edge].down : &e->signals[edge].up, e->walk, memory_order_release);
 }
 
+static bool is_there(cal_exchange* exchange, int edge, bool down) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    const cal_plan* plan = e->machine->plan;
+    const int signal = plan->layout->repeats ? plan->layout->columns[edge].signal : edge;
+    const atomic_uint* ready = down ? &e->signals[signal].down : &e->signals[signal].up;
+    return (int)(atomic_load_explicit(ready, memory_order_relaxed) - e->walk) >= 0;
+}
+
+static bool may_begin(cal_exchange* exchange, const cal_stage* stage) {
+    thread_exchange* e = (thread_exchange*)exchange;
+    threads_machine* machine = e->machine;
+    if (!stage->meets) return true;
+    if (!e->here) atomic_fetch_add_explicit(&machine->arrived, 1, memory_order_relaxed), e->barriers++;
+    e->here =
+        atomic_load_explicit(&machine->arrived, memory_order_relaxed) < e->barriers * (unsigned)machine->plan->used;
+    return !e->here;
+}
+
+static thread_exchange exchange_of(threads_machine* machine, int processor) {
+    return (thread_exchange){.base = {.begin = begin_stage, .wait = wait, .post = post},
+                             .machine = machine,
+                             .walk = machine->state->walk,
+                             .all = machine->state->counts + (size_t)processor * CAL_COUNTS,
+                             .sums = cal_state_sums(machine->state)};
+}
+
+// All parts on the caller's thread: each until it would have to wait, in turn. Steps have an order in which everything comes after
+// what it needs (plan/column_steps.c), so somebody always gets on.
+static void run_alone(threads_machine* machine) {
+    const cal_plan* plan = machine->plan;
+    for (int p = 0; p < plan->used; p++) {
+        machine->places[p] = (cal_walk){0};
+        machine->parts[p] = exchange_of(machine, p);
+        machine->parts[p].base.may_begin = may_begin, machine->parts[p].base.is_there = is_there;
+    }
+    for (int left = plan->used; left > 0;)
+        for (int p = 0; p < plan->used; p++)
+            if (machine->places[p].stage < plan->stage_count &&
+                cal_walk_stages(plan, machine->state, p, machine->prepared, &machine->parts[p].base,
+                                &machine->places[p]))
+                left--;
+}
+
 static void run_part(threads_machine* machine, int processor) {
     if (machine->task) {
         if (processor < machine->task_count) machine->task(machine->argument, processor);
@@ -149,11 +209,7 @@ static void run_part(threads_machine* machine, int processor) {
         return;
     }
     if (processor >= plan->used) return;
-    thread_exchange exchange = {.base = {begin_stage, wait, post},
-                                .machine = machine,
-                                .walk = machine->state->walk,
-                                .all = machine->state->counts + (size_t)processor * CAL_COUNTS,
-                                .sums = cal_state_sums(machine->state)};
+    thread_exchange exchange = exchange_of(machine, processor);
     cal_run_stages(plan, machine->state, processor, machine->prepared, &exchange.base);
 }
 
@@ -209,6 +265,32 @@ static void run_job(threads_machine* machine, int used) {
     for (int i = 1; i < machine->base.processors; i++) spin_until(&machine->workers[i].done, job, machine->patience);
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// On all workers, or alone where that is faster (plan/pace.h).
+static void run_paced(threads_machine* machine) {
+    cal_pace* pace = &machine->state->pace;
+    if (machine->chance != 0) {
+        cal_random random = {machine->chance};
+        machine->alone = cal_random_between(&random, 0.0, 1.0) < MOSTLY_ALONE;
+        machine->chance = random.state | 1;
+        machine->alone ? run_alone(machine) : run_job(machine, machine->plan->used);
+        return;
+    }
+    if (machine->base.steady) {
+        run_job(machine, machine->plan->used);
+        return;
+    }
+    const double begin = now();
+    machine->alone = cal_pace_is_alone(pace);
+    machine->alone ? run_alone(machine) : run_job(machine, machine->plan->used);
+    cal_pace_note(pace, &machine->tries, now() - begin);
+}
+
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     threads_machine* machine = (threads_machine*)base;
     if (plan->used == 1) {
@@ -221,7 +303,7 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     machine->prepared = prepared;
     machine->function = NULL;
     atomic_store(&machine->arrived, 0);
-    run_job(machine, plan->used);
+    run_paced(machine);
     state->walk += (unsigned)plan->stage_count;
     if (plan->program->finish) plan->program->finish(&state->context);
     atomic_store(&machine->busy, 0);
@@ -234,7 +316,10 @@ static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_funct
     machine->plan = plan;
     machine->function = function;
     machine->argument = argument;
-    run_job(machine, plan->used);
+    if (machine->alone)
+        for (int p = 0; p < plan->used; p++) run_part(machine, p);
+    else
+        run_job(machine, plan->used);
     atomic_store(&machine->busy, 0);
     return CAL_OK;
 }
@@ -278,6 +363,8 @@ static void destroy(cal_machine* base) {
     pthread_cond_destroy(&machine->wake);
     pthread_mutex_destroy(&machine->mutex);
     cal_free(machine->workers);
+    cal_free(machine->parts);
+    cal_free(machine->places);
     cal_free(machine);
 }
 
@@ -311,6 +398,10 @@ static bool is_crowded(int workers, const int* cores) {
         for (int k = 0; k < i; k++)
             if (cores[k] == cores[i]) return true;
     return workers > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void cal_machine_vary(cal_machine* base, uint64_t seed) {
+    if (base->ops == &threads_ops) ((threads_machine*)base)->chance = seed;
 }
 
 cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie = 0x7e1du}; }
@@ -347,11 +438,14 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->runner = def->runner;
     machine->user = def->user;
     machine->pinned = def->pinned || def->cores;
+    machine->base.steady = machine->pinned || machine->runner;
     machine->patience = is_crowded((int)workers, def->cores) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);
-    if (!machine->workers) {
+    machine->parts = cal_allocate((size_t)workers, sizeof *machine->parts);
+    machine->places = cal_allocate((size_t)workers, sizeof *machine->places);
+    if (!machine->workers || !machine->parts || !machine->places) {
         destroy(&machine->base);
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
     }

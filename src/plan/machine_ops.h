@@ -82,6 +82,8 @@ struct cal_machine {
     int lanes;
     int variant; // of the kernels: pass.h
     int processors;
+    bool
+        steady; // all processors work, whatever else their cores do: for measurements, and where a core each is promised
     bool owned;                 // a device that is the `nested` of another machine
     bool device;                // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
     int keep;                   // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL

@@ -3,6 +3,7 @@
 #include "pass/arrangement.h"
 #include "pass/coupled_force.h"
 #include "pass/solver_ops.h"
+#include "plan/pace.h"
 
 // A walk of a tree: the passes that go down it and up it, either of which may be NULL.
 typedef struct cal_stage {
@@ -46,6 +47,7 @@ struct cal_state {
     const cal_plan* plan;
     cal_context context;
     double time;
+    cal_pace pace;              // of machines with several processors that share memory
     unsigned walk;              // machines with several processors count stages here …
     struct cal_signal* signals; // … and edges of trees say here how far they are
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own

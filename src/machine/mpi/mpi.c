@@ -170,7 +170,7 @@ static void post(cal_exchange* exchange, int edge, bool down) {
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     mpi_machine* machine = (mpi_machine*)base;
     const cal_context* context = &state->context;
-    mpi_exchange exchange = {.base = {begin_stage, wait, post},
+    mpi_exchange exchange = {.base = {.begin = begin_stage, .wait = wait, .post = post},
                              .plan = plan,
                              .context = context,
                              .comm = machine->comm,

@@ -52,6 +52,7 @@ enum {
     MOST_LANDINGS = 8
 }; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
+static const double blink = 1e-6; // of an interval: what moves in it nobody sees
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
@@ -489,11 +490,13 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
     cal_status status = w.varies ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
+    // Between states joints follow cubics, which do not turn round at once: after a bounce the next state comes soon.
+    if (w.bounced) h = fmin(h, blink * length);
     if (status == CAL_OK)
         status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
-    if (w.landings > 0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
+    if (w.landings > 0 || w.bounced) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = cal_work_part(&w, interval->time, q, v, error);

@@ -38,7 +38,9 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double moment, b
         hit |= touches && -y[0] - touch->drive[0] > w->group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
-        if (touch->stops && touches && !plastic) touch->offset[0] -= stop_parting(w, touch, -y[0]);
+        const double parting = touch->stops && touches && !plastic ? stop_parting(w, touch, -y[0]) : 0.0;
+        touch->offset[0] -= parting;
+        w->bounced = w->bounced || parting > 0.0;
         touch->impact = -1.0;
     }
     return hit;

@@ -39,6 +39,7 @@ typedef struct cal_group_work {
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
+    bool bounced;      // one did, before the step
     int landings;      // how often it was made shorter for a joint that comes to its stop
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
