@@ -60,8 +60,9 @@ static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return cal_smooth_count(group) + cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) +
-           bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
+    return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
+           cal_contact_cache_count(group, contacts) + bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count +
+           3 * (size_t)contacts + 64;
 }
 
 static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
@@ -69,7 +70,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
-    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
+    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
     double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
                                    &w->first, &w->second,      &w->predicted, &w->balance};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
