@@ -317,12 +317,13 @@ static cal_status find_depth(cal_group_work* w, double time, const double* q, co
     return status;
 }
 
-// Where halves were not smooth FAILED_HALVES times in a row, they are tried in every fifth step only: in a large group something slides
-// or turns at all times. What is smooth again is found after so few steps that those between, of first order, do not count.
+// Where halves were not smooth FAILED_HALVES times in a row or more, they are tried after as many steps again, but not more than
+// LONGEST_PAUSE: in a large group something slides or turns at all times. What is smooth again is found after so few steps that those
+// between, of first order, do not count.
 static void set_pause(cal_group_work* w, bool smooth) {
     double* failed = &w->memory[CAL_WORK_LAST_PAUSE];
     *failed = smooth ? 0.0 : *failed + 1.0;
-    w->memory[CAL_WORK_PAUSE] = *failed >= FAILED_HALVES ? FAILED_HALVES + 1.0 : 0.0;
+    w->memory[CAL_WORK_PAUSE] = *failed >= FAILED_HALVES ? fmin(*failed, LONGEST_PAUSE) + 1.0 : 0.0;
 }
 
 // x^(1/5) of a positive number, to a part in a thousand: Newton's method, from above.
@@ -478,8 +479,6 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     w.leaves_out = !w.varies && !w.follows;
     memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
     w.close = allowed_miss(&w);
-    // Of a pair that had smooth steps before others joined it.
-    if (!w.follows) memory[CAL_WORK_PAUSE] = fmin(memory[CAL_WORK_PAUSE], FAILED_HALVES);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
     const double smallest = length / SMALLEST_PART,
