@@ -227,8 +227,12 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
         }
     for (int i = 0; !ended && i < g->group.body_count; i++) {
         const cal_sim_body* part = &world->bodies[g->bodies[i]];
-        for (int k = 0; status == CAL_OK && part->component >= 0 && k < part->pair_count; k++)
+        for (int k = 0; status == CAL_OK && part->component >= 0 && k < part->pair_count; k++) {
+            // Of two members once.
+            const int other = world->table.pairs[part->pairs[k]].body[0];
+            if (other < g->bodies[i] && cal_body_component(world, other, now) == component) continue;
             status = cal_pair_predict(world, part->pairs[k], now, error);
+        }
     }
     return status;
 }

@@ -61,8 +61,9 @@ static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return cal_smooth_count(group) + cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) +
-           bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
+    return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
+           cal_contact_cache_count(group, contacts) + bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count +
+           3 * (size_t)contacts + 64;
 }
 
 static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
@@ -70,7 +71,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
-    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
+    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
     double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
                                    &w->first, &w->second,      &w->predicted, &w->balance};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
@@ -317,12 +318,13 @@ static cal_status find_depth(cal_group_work* w, double time, const double* q, co
     return status;
 }
 
-// Where halves were not smooth FAILED_HALVES times in a row, they are tried in every fifth step only: in a large group something slides
-// or turns at all times. What is smooth again is found after so few steps that those between, of first order, do not count.
+// Where halves were not smooth FAILED_HALVES times in a row or more, they are tried after as many steps again, but not more than
+// LONGEST_PAUSE: in a large group something slides or turns at all times. What is smooth again is found after so few steps that those
+// between, of first order, do not count.
 static void set_pause(cal_group_work* w, bool smooth) {
     double* failed = &w->memory[CAL_WORK_LAST_PAUSE];
     *failed = smooth ? 0.0 : *failed + 1.0;
-    w->memory[CAL_WORK_PAUSE] = *failed >= FAILED_HALVES ? FAILED_HALVES + 1.0 : 0.0;
+    w->memory[CAL_WORK_PAUSE] = *failed >= FAILED_HALVES ? fmin(*failed, LONGEST_PAUSE) + 1.0 : 0.0;
 }
 
 // x^(1/5) of a positive number, to a part in a thousand: Newton's method, from above.
@@ -478,8 +480,6 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     w.leaves_out = !w.varies && !w.follows;
     memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
     w.close = allowed_miss(&w);
-    // Of a pair that had smooth steps before others joined it.
-    if (!w.follows) memory[CAL_WORK_PAUSE] = fmin(memory[CAL_WORK_PAUSE], FAILED_HALVES);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
     const double smallest = length / SMALLEST_PART,

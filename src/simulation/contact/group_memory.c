@@ -8,6 +8,18 @@ enum { FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
 
 static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
 
+size_t cal_work_sort_count(const cal_group* group) {
+    return (size_t)most_forces(group) * (FORCE_NUMBERS + 2 * sizeof(cal_force_order) / sizeof(double));
+}
+
+bool cal_work_sort_begin(cal_group_work* w, cal_arena* arena) {
+    const size_t most = (size_t)most_forces(w->group);
+    w->force_copy = cal_arena_numbers(arena, FORCE_NUMBERS * most);
+    w->force_order =
+        (cal_force_order*)(void*)cal_arena_numbers(arena, 2 * most * sizeof(cal_force_order) / sizeof(double));
+    return w->force_copy != NULL && w->force_order != NULL;
+}
+
 size_t cal_work_memory_count(const cal_group* group) {
     return CAL_WORK_FORCES + FORCE_NUMBERS * (size_t)most_forces(group) + (size_t)group->unit_count;
 }
@@ -29,6 +41,28 @@ static int compare_entries(const void* a, const void* b) {
     for (int i = 1; i < FORCE_NUMBERS; i++)
         if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
     return 0;
+}
+
+// Entries by key, a byte after the other (a radix sort): they are sorted in every step, and keys are as good as random. order: room for
+// twice as many keys with numbers as there are entries; copy: for the entries.
+static void sort_entries(double* entries, int count, cal_force_order* order, double* copy) {
+    cal_force_order *from = order, *to = order + count;
+    for (int i = 0; i < count; i++) from[i] = (cal_force_order){key_of(entries + FORCE_NUMBERS * i), i};
+    for (int shift = 0; shift < 64; shift += 8) {
+        int first[257] = {0};
+        for (int i = 0; i < count; i++) first[(from[i].key >> shift & 255) + 1]++;
+        for (int i = 0; i < 256; i++) first[i + 1] += first[i];
+        for (int i = 0; i < count; i++) to[first[from[i].key >> shift & 255]++] = from[i];
+        cal_force_order* const sorted = to;
+        to = from, from = sorted;
+    }
+    memcpy(copy, entries, FORCE_NUMBERS * (size_t)count * sizeof *copy);
+    bool twice = false;
+    for (int i = 0; i < count; i++) {
+        memcpy(entries + FORCE_NUMBERS * i, copy + FORCE_NUMBERS * from[i].number, FORCE_NUMBERS * sizeof *copy);
+        twice |= i > 0 && from[i].key == from[i - 1].key;
+    }
+    if (twice) qsort(entries, (size_t)count, FORCE_NUMBERS * sizeof *entries, compare_entries);
 }
 
 static void write_entry(cal_group_work* w, int number, const cal_group_contact* contact, const double force[3]) {
@@ -67,7 +101,7 @@ void cal_work_remember(cal_group_work* w, double h) {
     w->memory[CAL_WORK_FORCE_COUNT] = count;
     memset(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count, 0,
            FORCE_NUMBERS * (size_t)(most - count) * sizeof(double));
-    qsort(w->memory + CAL_WORK_FORCES, (size_t)count, FORCE_NUMBERS * sizeof(double), compare_entries);
+    sort_entries(w->memory + CAL_WORK_FORCES, count, w->force_order, w->force_copy);
 }
 
 // As far as there is room; entries of pairs that are not in this group are forgotten in its first step.
@@ -81,10 +115,18 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
     if (memory[CAL_WORK_NEXT_STEP] == 0.0 ||
         (from[CAL_WORK_NEXT_STEP] > 0.0 && from[CAL_WORK_NEXT_STEP] < memory[CAL_WORK_NEXT_STEP]))
         memory[CAL_WORK_NEXT_STEP] = from[CAL_WORK_NEXT_STEP];
-    memcpy(memory + CAL_WORK_FORCES + FORCE_NUMBERS * have, from + CAL_WORK_FORCES,
-           FORCE_NUMBERS * (size_t)count * sizeof *from);
+    // Both are in order: from the last one on.
+    const double *own = memory + CAL_WORK_FORCES, *others = from + CAL_WORK_FORCES;
+    for (int a = have, b = count; b > 0;) {
+        const bool mine = a > 0 && compare_entries(own + FORCE_NUMBERS * (a - 1), others + FORCE_NUMBERS * (b - 1)) > 0;
+        memcpy(memory + CAL_WORK_FORCES + FORCE_NUMBERS * (a + b - 1),
+               mine ? own + FORCE_NUMBERS * (a - 1) : others + FORCE_NUMBERS * (b - 1), FORCE_NUMBERS * sizeof *memory);
+        if (mine)
+            a--;
+        else
+            b--;
+    }
     memory[CAL_WORK_FORCE_COUNT] = have + count;
-    qsort(memory + CAL_WORK_FORCES, (size_t)(have + count), FORCE_NUMBERS * sizeof(double), compare_entries);
 }
 
 void cal_work_know(cal_group_work* w) {

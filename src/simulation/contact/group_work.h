@@ -15,6 +15,12 @@ enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at mo
 
 #define CAL_WORK_SLACK 1e-3 // of the length: contacts are looked for at least this far
 
+// A contact's key, and which entry of memory has it.
+typedef struct cal_force_order {
+    uint64_t key;
+    int64_t number;
+} cal_force_order;
+
 typedef struct cal_group_work {
     const cal_group* group;
     cal_problem problem;
@@ -28,6 +34,9 @@ typedef struct cal_group_work {
     double* reach;       // each unit: how far away from it contacts matter
     double* memory;      // may be NULL: nothing is written down
     const double* known; // what it holds at the start, or NULL
+    // For the forces that are written down, which are sorted: room.
+    cal_force_order* force_order;
+    double* force_copy;
     // Of contacts: the forces that are known, on their second bodies, in the world's axes.
     double (*known_force)[3];
     // Of units: left out of the step; must not be; and for those that are woken how many contacts away. Rounds of waking.
@@ -51,6 +60,9 @@ typedef struct cal_group_work {
 } cal_group_work;
 
 size_t cal_work_memory_count(const cal_group* group);
+// Doubles that sorting needs; false: there are not as many.
+size_t cal_work_sort_count(const cal_group* group);
+bool cal_work_sort_begin(cal_group_work* work, cal_arena* arena);
 // The forces of the last solve, which was for a step of size h; what is remembered of the contacts that were found; and the same for the
 // rows of a problem.
 void cal_work_remember(cal_group_work* work, double h);

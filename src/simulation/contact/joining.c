@@ -167,10 +167,13 @@ cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_err
         cal_free(c.in);
         return CAL_OK;
     }
-    // What a body met since its box was made may have turned it.
+    // What a body met since its box was made may have turned it. After a step, to whose end boxes go, nothing has: they hold bodies for
+    // an interval longer.
     const double from = world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time;
+    const bool stepped = cal_saved_state_at(queue, queue->tail - 1)->kind == CAL_STEP && from == time;
     for (int i = 0; status == CAL_OK && i < g->group.body_count - g->other_count; i++)
-        if (world->bodies[g->bodies[i]].form != CAL_FORM_NONE)
+        if (world->bodies[g->bodies[i]].form != CAL_FORM_NONE &&
+            !(stepped && *cal_body_presence(world, g->bodies[i]).box_end == time))
             status = cal_box_sweep(world, g->bodies[i], from, time, error);
     if (status == CAL_OK) status = add(world, &c, component, time, error);
     const int pairs = c.merge.pair_count;
