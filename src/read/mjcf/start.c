@@ -46,13 +46,14 @@ void mjcf_read_start(mjcf_model* model) {
          part = cal_xml_next(part, "keyframe"))
         for (cal_xml_node* key = cal_xml_child(part, "key"); key != NULL; key = cal_xml_next(key, "key")) {
             const char* name = cal_xml_text(key, "name");
-            if (name == NULL || strcmp(name, CAL_START_KEY) != 0 || model->start_q != NULL) continue;
+            if (name == NULL || strcmp(name, CAL_START_KEY) != 0) continue;
             model->start_q = numbers_of(key, "qpos", q_count);
             model->start_v = numbers_of(key, "qvel", v_count);
             model->start_control = numbers_of(key, "ctrl", model->actuators.count);
             model->start_activation = numbers_of(key, "act", mjcf_activation_count(model));
             if (model->start_activation != NULL)
                 model->start_activation = mjcf_spread_activations(model, model->start_activation);
+            return; // the writer writes one
         }
 }
 
