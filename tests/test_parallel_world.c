@@ -64,7 +64,9 @@ static void random_worlds_have_one_history(void** state) {
 // still names the first one. In 89 a multibody meets a body of another domain later than it has been
 // computed: its new states are its own domain's. In 27 a group that decides again takes a free body back to a later time than that for which
 // its neighbour is just being settled. In 915 a decision of a group is followed by a collision in the same interval; in 39 another domain asks where a
-// member was before such a collision. In 981 bodies that were in one group leave their domain, of which one still names that group.
+// member was before such a collision. In 981 bodies that were in one group leave their domain, of which one still names that group. In
+// 1692 a group goes to a domain that has not come as far as the group has decided. In 5044 a body that has flown through a window until it joins a
+// group goes another way from there.
 static void rare_worlds_have_one_history(void** state) {
     (void)state;
     static const struct {

@@ -24,7 +24,7 @@ typedef struct cal_component {
     int domain;        // that it belongs to; 0 in a world that is not divided
     int member;        // its place in that domain's list
     int going;         // the domain that it is going to be handed over to; 0: none
-    int done;          // events, since loads of domains were last looked at
+    int done;          // work of its events, since loads of domains were last looked at
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;

@@ -264,29 +264,17 @@ static bool divide_space(cal_domains* d, const clusters* found, int regions, int
 
 // --- By load ------------------------------------------------------------------------------------------------------------------
 
-// What the domains have done since the last look, in events: their number, the same in every run and on all ranks; or on threads the share of the
-// time that each took.
+// What the domains have done since the last look: counts, the same in every run and on all ranks, and no times.
 static void find_loads(cal_domains* d) {
-    double events = 0.0, time = 0.0;
-    for (int i = 1; i <= d->count; i++) {
-        const cal_domain* own = &d->domains[i];
-        events += (double)(own->events - own->seen_events);
-        time += own->run_s - own->seen_s;
-    }
-    for (int i = 1; i <= d->count; i++) {
-        cal_domain* own = &d->domains[i];
-        const bool counted = d->given || d->ranks != NULL || !(time > 0.0);
-        own->load = counted ? (double)(own->events - own->seen_events) : (own->run_s - own->seen_s) * (events / time);
-    }
+    for (int i = 1; i <= d->count; i++) d->domains[i].load = (double)(d->domains[i].work - d->domains[i].seen_work);
 }
 
 static void begin_loads(cal_domains* d) {
-    for (int i = 1; i <= d->count; i++)
-        d->domains[i].seen_events = d->domains[i].events, d->domains[i].seen_s = d->domains[i].run_s;
+    for (int i = 1; i <= d->count; i++) d->domains[i].seen_work = d->domains[i].work;
     for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
 }
 
-// Events of a component, those of the group that it is in among its members.
+// The work of a component, that of the group that it is in among its members.
 static double done_by(const cal_world* whole, int component) {
     const cal_component* c = &whole->components[component];
     double done = c->done;
@@ -296,7 +284,7 @@ static double done_by(const cal_world* whole, int component) {
     return done + (double)whole->components[group].done / whole->components[group].group->group.unit_count;
 }
 
-// Components where they are, each with its part of what its domain has done: half of that by its own events, of which it may have had few by chance, and
+// Components where they are, each with its part of what its domain has done: half of that by its own work, of which it may have had little by chance, and
 // half like all others there. Who does nothing now may do something soon: it has a part of the mean.
 static void weigh_components(const cal_domains* d, clusters* out) {
     double all = 0.0, bodies = 0.0;
@@ -305,13 +293,13 @@ static void weigh_components(const cal_domains* d, clusters* out) {
         if (d->whole->components[i].body >= 0) bodies += d->whole->components[i].weight;
     for (int i = 1; i <= d->count; i++) {
         const cal_domain* own = &d->domains[i];
-        const double events = fmax((double)(own->events - own->seen_events), 1.0);
+        const double work = fmax(own->load, 1.0);
         for (int k = 0; k < own->member_count; k++) {
             const cal_component* c = &d->whole->components[own->members[k]];
             cluster* one = &out->list[out->count++];
             *one = (cluster){.box = cal_box_of_nothing, .first = own->members[k]};
             one->weight = UNEVEN * c->weight * all / fmax(bodies, 1.0) +
-                          0.5 * own->load * (done_by(d->whole, one->first) / events + 1.0 / own->member_count);
+                          0.5 * own->load * (done_by(d->whole, one->first) / work + 1.0 / own->member_count);
             for (int b = 0; b < c->weight; b++) {
                 const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
                 if (box != NULL) cal_box_extend(&one->box, box);

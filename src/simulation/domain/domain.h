@@ -103,16 +103,15 @@ typedef struct cal_domain {
     int engine_count, engine_capacity;
     cal_status status;
     cal_error error;
-    bool starved;         // wants places for components
-    bool goes_on;         // in the next run, with what it has not come to in this window
-    double spent;         // processor time of its last task, s
-    double cost;          // of its events in the last window: s, or their number on ranks
-    double next_cost;     // of those in the present one
-    int worker;           // whose turn it is first
-    int64_t events;       // since the world was divided
-    int64_t seen_events;  // of them at the last look at the loads
-    double run_s, seen_s; // processor time of its events since then, and at the last look
-    double load;          // at that look: events, or what would be as many by the time
+    bool starved;            // wants places for components
+    bool goes_on;            // in the next run, with what it has not come to in this window
+    double spent;            // processor time of its last task, s
+    double cost;             // of its events in the last window: s, or their number on ranks
+    double next_cost;        // of those in the present one
+    int worker;              // whose turn it is first
+    int64_t events;          // since the world was divided
+    int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
+    double load;             // between two looks
     // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
     // near, who has left the region, and scratch of the search.
     cal_border_find* finds;

@@ -152,7 +152,17 @@ cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* e
     return status;
 }
 
+// How far what comes to a domain has been run there: a group may have decided later than any event that the domain has had.
+static void bring_reached(cal_domains* d) {
+    for (int i = 0; i < d->handing_count; i++) {
+        const cal_world* from = cal_domain_world(d, d->whole->components[d->handings[i].component].domain);
+        cal_world* to = cal_domain_world(d, d->handings[i].to);
+        to->reached = fmax(to->reached, from->reached);
+    }
+}
+
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
+    bring_reached(d);
     const bool many = d->divided && d->handing_count >= FEW_HANDINGS;
     cal_status status = many ? cal_domains_exchange(d, error) : CAL_OK;
     int last = many ? 1 : CAL_DOMAIN_WHOLE;

@@ -78,6 +78,10 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
     return view->unused_count >= needed;
 }
 
+// What events have done so far, each of which takes about as long as an event with none: looks at the distance of two bodies, and iterations of the
+// contact problem. Counts, the same in every run and on all ranks.
+static int64_t work_of(const cal_world* view) { return view->report.checks + view->report.group_newton; }
+
 static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
     cal_world* view = domain->world;
     cal_status status = CAL_OK;
@@ -97,11 +101,13 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
         domain->events++;
         cal_events_schedule(&view->events, event, (double)INFINITY, 0);
         const int owner = cal_price_owner(view, &slot);
-        if (owner >= 0) view->components[owner].done++;
+        const int64_t before = work_of(view);
         status = cal_progress_check(view, &slot, view->window, error);
         if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
         if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
+        domain->work += 1 + work_of(view) - before;
+        if (owner >= 0) view->components[owner].done += (int)(1 + work_of(view) - before);
         if (status == CAL_OK && d->priced) status = cal_price_event(d, owner, error);
     }
     return status;
@@ -146,7 +152,7 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
     double all = 0.0;
     for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
         all += d->domains[i].spent;
-        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent, d->domains[i].run_s += d->domains[i].spent;
+        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
     }
     if (task != run_one) d->border_s += all;
     d->domains_s += all;
@@ -249,12 +255,18 @@ static int64_t count_events(const cal_domains* d) {
     return events;
 }
 
+static int64_t count_work(const cal_domains* d) {
+    int64_t work = 0;
+    for (int i = 1; i <= d->count; i++) work += d->domains[i].work;
+    return work;
+}
+
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. What it
 // is has no influence on results.
-static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t later) {
+static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
     const double longest = LONGEST * d->whole->window;
-    if ((8 * handed > events || 4 * later > events) && events > d->count)
+    if ((8 * handed > events || 8 * later > first) && events > d->count)
         d->window *= 0.8;
     else if (events < (int64_t)FEW_EVENTS * d->processors)
         d->window = fmin(1.25 * d->window, longest);
@@ -271,7 +283,8 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     cal_status status = cal_domains_balance(d, error);
     if (status == CAL_OK) status = cal_domains_migrate(d, error);
     const int64_t events = count_events(d), handed = d->handed;
-    int64_t first_events = events;
+    const int64_t work = count_work(d);
+    int64_t first_work = work;
     for (int i = 1; i <= d->count; i++) d->domains[i].goes_on = true;
     if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;
@@ -283,7 +296,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
-        if (first) d->first_s += d->shown_s, first_events = count_events(d);
+        if (first) d->first_s += d->shown_s, first_work = count_work(d);
         d->shown_s = 0.0;
         first = false;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
@@ -293,7 +306,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     d->windows++;
     if (d->priced) cal_price_window(d);
     for (int i = 1; i <= d->count; i++) d->domains[i].cost = d->domains[i].next_cost, d->domains[i].next_cost = 0.0;
-    adapt(d, count_events(d) - events, d->handed - handed, count_events(d) - first_events);
+    adapt(d, count_events(d) - events, d->handed - handed, first_work - work, count_work(d) - first_work);
     return status;
 }
 

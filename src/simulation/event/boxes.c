@@ -129,12 +129,23 @@ static cal_status join_beyond(cal_world* world, int body, double time, double ne
     return CAL_OK;
 }
 
+// Whether the motion of a body begins anew at just that time: it goes on otherwise than it came.
+static bool turns_at(const cal_world* world, int body, double time) {
+    const int component = world->bodies[body].component;
+    if (component < 0) return false;
+    const cal_queue* queue = &world->components[component].queue;
+    const int64_t n = cal_queue_find(queue, time);
+    if (n < queue->head) return false;
+    const cal_saved_state* knot = cal_saved_state_at(queue, n);
+    return knot->time == time && knot->kind != CAL_STEP;
+}
+
 // Of a free body that flies all the time, see below; its turning rate is bounded, and nothing of the series is needed. False: it does not.
 static bool hold_flight_longer(const cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
     cal_flight flight;
     if (part->component < 0 || !world->components[part->component].ops->single ||
-        !cal_free_body_flight(world, body, from, to, &flight))
+        (from < to && turns_at(world, body, to)) || !cal_free_body_flight(world, body, from, to, &flight))
         return false;
     const double interval = 1.0 / world->def.group_rate, turned = interval * part->reach * flight.turn;
     const double fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
@@ -164,7 +175,8 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
                      a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
         const int component = cal_body_component(world, body, time);
         const bool stepped = world->components[component].ops->stepped;
-        if (stepped || next < to) status = join_beyond(world, body, time, next, &limits, box);
+        if (stepped || next < to || turns_at(world, body, to))
+            status = join_beyond(world, body, time, next, &limits, box);
         if (status != CAL_OK) break;
         if (!stepped) { // a body alone does go on as it does, but for its turning
             turn = fmax(turn, part->spinning ? limits.turn : 0.0);
