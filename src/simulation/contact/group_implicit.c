@@ -497,8 +497,6 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     if (status != CAL_OK) return status;
     report->steps++;
     if (w.landings > 0 || w.bounced) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
-    // What acted in an instant, or in a step that a stop has made short, is no force that goes on.
-    if (w.landings > 0 || w.bounced) memory[CAL_WORK_FORCE_COUNT] = 0.0;
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = cal_work_part(&w, interval->time, q, v, error);
