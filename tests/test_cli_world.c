@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +74,46 @@ static void benchmark_runs(void** unused) {
     cal_test_expect_json("bench world --no-figure --no-growth --share 0.0005 --json", "processor table1");
 }
 
+// A tree of capsules that falls flat on a floor: Coulomb's law of its four contacts goes to and fro between one that slides without a force
+// and one that would stick, and no body goes through the floor.
+static void what_slides_and_sticks_stays_above_the_floor(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_EXPAT
+    cal_test_write_file("flat.xml",
+                        "<mujoco>"
+                        "<compiler angle='radian'/>"
+                        "<option gravity='0 0 -9.81'/>"
+                        "<worldbody>"
+                        "<geom type='plane' size='5 5 0.1'/>"
+                        "<body name='b0' pos='0 0 1.5200671135705754'>"
+                        "<freejoint name='f'/>"
+                        "<geom type='capsule' fromto='0 0 0 0.053 -0.093 -0.416' size='0.039' density='4774.8'/>"
+                        "<body name='b1' pos='0.012 -0.073 -0.245'>"
+                        "<joint name='j1' type='hinge' axis='0 0 1' />"
+                        "<geom type='capsule' fromto='0 0 0 -0.052 0.041 -0.179' size='0.021' density='546.9'/>"
+                        "<body name='b2' pos='0.063 -0.017 -0.187'>"
+                        "<joint name='j2' type='slide' axis='0 0 1' damping='0.1'/>"
+                        "<geom type='capsule' fromto='0 0 0 -0.040 -0.057 -0.419' size='0.020' density='176.7'/>"
+                        "</body>"
+                        "</body>"
+                        "<body name='b3' pos='0.096 0.089 -0.201'>"
+                        "<joint name='j3' type='hinge' axis='0.6 0.8 0' stiffness='5'/>"
+                        "<geom type='capsule' fromto='0 0 0 -0.029 0.012 -0.129' size='0.028' density='3741.8'/>"
+                        "</body>"
+                        "</body>"
+                        "</worldbody>"
+                        "</mujoco>");
+    cal_test_outcome o = cal_test_run_well("sim flat.xml --time 2 --json");
+    assert_true(fabs(cal_test_number_after(o.out, "energy_balance")) < 1e-2);
+    cal_test_release(&o);
+#else
+    skip();
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_slides_and_sticks_stays_above_the_floor),
         cmocka_unit_test(reports_what_happened),
         cmocka_unit_test(writes_events_in_order),
         cmocka_unit_test(same_hash_under_forced_rollbacks),

@@ -73,6 +73,7 @@ static void write_entry(cal_group_work* w, int number, const cal_group_contact* 
 
 // The forces of the last solve, which was for a step of size h; those between units that it left out stay.
 void cal_work_remember(cal_group_work* w, double h) {
+    if (w->bounced) return; // what acts in an instant is no force that goes on
     const cal_problem* p = &w->problem;
     const int most = most_forces(w->group);
     int count = 0, row = 0;
