@@ -28,6 +28,7 @@ typedef struct cal_component {
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;
+    int unit; // which one it is of the group that it was put into last; of another group it may be any
 } cal_component;
 
 // Where the numbers of what a body belongs to are in a state: q, v, and what the user set.

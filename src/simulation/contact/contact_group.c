@@ -25,7 +25,9 @@ static const cal_contact_group* group_of(const cal_world* world, int component) 
 
 // Members are in the order of their first bodies.
 int cal_group_unit(const cal_world* world, const cal_contact_group* g, int body) {
-    const int first = world->components[world->bodies[body].component].body;
+    const cal_component* c = &world->components[world->bodies[body].component];
+    if (c->unit < g->group.unit_count && g->members[c->unit] == c->number) return c->unit;
+    const int first = c->body;
     int low = 0, high = g->group.unit_count - 1;
     while (low < high) {
         const int middle = (low + high) / 2;
@@ -350,6 +352,8 @@ void cal_group_destroy(cal_world* world, int component) {
 
 bool cal_group_has(const cal_world* world, int component, int member) {
     const cal_contact_group* g = world->components[component].group;
+    const int unit = world->components[member].unit;
+    if (g != NULL && unit < g->group.unit_count && g->members[unit] == member) return true;
     int low = 0, high = g != NULL ? g->group.unit_count : 0;
     while (low < high) { // in the order of first bodies
         const int middle = (low + high) / 2;
@@ -371,7 +375,8 @@ int cal_order_of_pair(const void* a, const void* b) {
 static cal_status lay_out(cal_world* world, cal_contact_group* g, const int* members, int count, cal_error* error) {
     int q = 0, v = 0, bodies = 0;
     for (int i = 0; i < count; i++) {
-        const cal_component* c = &world->components[members[i]];
+        cal_component* c = &world->components[members[i]];
+        c->unit = i;
         cal_group_member* unit = &g->units[i];
         const cal_status status = c->ops->member(world, members[i], unit, error);
         if (status != CAL_OK) return status;

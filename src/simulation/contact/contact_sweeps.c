@@ -23,7 +23,7 @@
 #include "math/vector.h"
 #include <string.h>
 
-enum { MOST_SWEEPS = 400, FEW_SWEEPS = 30, FREE = 6 };
+enum { MOST_SWEEPS = 400, LEAST_SWEEPS = 50, FEW_SWEEPS = 30, FREE = 6 };
 static const double growth = 2.0; // of the square of changes since it was least
 
 // --- Units of any kind --------------------------------------------------------------------------------------------------
@@ -172,7 +172,9 @@ int cal_problem_sweep(cal_problem* p, const double* target, double* v, double en
     memset(p->stirred, 0, (size_t)p->group->unit_count * sizeof *p->stirred);
     ops->begin(p, target, v);
     int sweeps = 0;
-    for (const int limit = p->factors ? FEW_SWEEPS : MOST_SWEEPS; !*solved && sweeps < limit; sweeps++) {
+    // What goes on from an unsolved problem is not swept as often again.
+    const int left = MOST_SWEEPS - p->swept > LEAST_SWEEPS ? MOST_SWEEPS - p->swept : LEAST_SWEEPS;
+    for (const int limit = p->factors ? FEW_SWEEPS : left; !*solved && sweeps < limit; sweeps++) {
         const cal_sweep_result last = ops->sweep(p, sweeps + 1, *least, v);
         *solved = last.most <= end;
         p->last_sweep = sweeps + 1;
@@ -180,5 +182,6 @@ int cal_problem_sweep(cal_problem* p, const double* target, double* v, double en
     }
     for (int i = 0; !*solved && i < 2; i++) ops->sweep(p, p->last_sweep = sweeps + 1 + i, *least, v);
     ops->end(p, v);
+    p->swept += sweeps;
     return sweeps;
 }

@@ -229,8 +229,8 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
         const cal_sim_body* part = &world->bodies[g->bodies[i]];
         for (int k = 0; status == CAL_OK && part->component >= 0 && k < part->pair_count; k++) {
             // Of two members once.
-            const int other = world->table.pairs[part->pairs[k]].body[0];
-            if (other < g->bodies[i] && cal_body_component(world, other, now) == component) continue;
+            const int other = world->table.pairs[part->pairs[k]].body[0], member = world->bodies[other].component;
+            if (other < g->bodies[i] && member >= 0 && cal_group_has(world, component, member)) continue;
             status = cal_pair_predict(world, part->pairs[k], now, error);
         }
     }

@@ -149,6 +149,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
 
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, double* out) {
+    w->problem.swept = 0;
     w->problem.allowed = w->close / h;
     w->problem.closing = 0.5 * allowed_overlap * w->group->length / h;
     take_forces_at_end(w, v, h);
@@ -223,6 +224,7 @@ cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, c
         memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
         memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
         w->report->solves++;
+        w->problem.swept = 0;
         w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
         status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
         for (int i = 0; i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];

@@ -52,6 +52,7 @@ static void solve_strike(cal_group_work* w, const double* v, double* out) {
     memcpy(out, v, (size_t)w->group->v_count * sizeof *v);
     cal_problem_constrain(p, 0.0, w->target, out);
     w->report->solves++;
+    p->swept = 0;
     w->report->newton += cal_problem_solve(p, w->target, out);
 }
 

@@ -277,9 +277,9 @@ cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* err
 }
 
 // Whether a pair is one that a group has been in charge of since it began, of two that stay in it: nothing is to be searched.
-static bool stays_off(const cal_world* world, const cal_pair* pair, int other, int group, double time) {
+static bool stays_off(const cal_world* world, const cal_pair* pair, int other, int group) {
     if (!pair->off || group < 0) return false;
-    return world->bodies[other].component < 0 || cal_body_component(world, other, time) == group;
+    return world->bodies[other].component < 0 || cal_group_has(world, group, world->bodies[other].component);
 }
 
 static cal_status change(cal_world* world, int body, int group, double time, cal_error* error) {
@@ -291,7 +291,7 @@ static cal_status change(cal_world* world, int body, int group, double time, cal
     for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[part->pairs[i]];
         const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
-        if (stays_off(world, pair, other, group, time) || is_to_change(world, other, time)) continue;
+        if (stays_off(world, pair, other, group) || is_to_change(world, other, time)) continue;
         status = cal_pair_predict(world, part->pairs[i], time, error);
     }
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
