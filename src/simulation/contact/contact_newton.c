@@ -189,15 +189,18 @@ static bool take_in_all(cal_problem* p, const double* v, double close) {
 }
 
 // De Saxcé's term may go to and fro between a contact that slides without a force and one that would stick with it, and end where bodies
-// go into each other faster than what counts as an impact. Without the term they never do: those part by μ |y_t| at most instead.
-static bool drop_slip(cal_problem* p, const double* v) {
+// go into each other faster than what counts as an impact, and than a part in 10⁶ of the speeds, which rough solutions may miss: most of
+// that is what the term is too large by. Without it they never do: those part by μ |y_t| at most instead.
+static bool drop_slip(cal_problem* p, const double* v, const scale* s) {
+    const double speed = fmax(p->group->bounce_speed, 1e-6 * s->speed);
     bool any = false;
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
         double y[3];
         if (touch->passive || touch->slip == 0.0) continue;
         cal_problem_velocity(p, touch, v, y);
-        if (!(y[0] + touch->offset[0] < -p->group->bounce_speed)) continue;
+        const double closing = -(y[0] + touch->offset[0]);
+        if (!(closing > speed && touch->slip - slip_of(p, touch, v) > 0.5 * closing)) continue;
         touch->slip = 0.0;
         any = true;
     }
@@ -236,8 +239,8 @@ static int solve_by_rounds(cal_problem* p, const double* target, double* v, cons
         if (!settled && change > fmax(p->rough ? 0.0 : slip_change * s->speed, close) && falls) continue;
         settled = true;
         const bool fine = missed <= close;
-        if (((p->rough && fine) || (end <= fell && (fine || (least && missed > 0.5 * last)))) && !drop_slip(p, v))
-            break;
+        const bool ends = (p->rough && fine) || (end <= fell && (fine || (least && missed > 0.5 * last)));
+        if (ends && !drop_slip(p, v, s)) break;
         if (!p->rough || !fine) end = fmin(end, fell);
     }
     return steps;
