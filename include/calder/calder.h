@@ -677,7 +677,7 @@ cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal
 typedef struct cal_gpu_def {
     double bandwidth; ///< of its memory, bytes per s, read and written
     double peak;      ///< operations per s with 64-bit numbers
-    double launch;    ///< s of a kernel of a recorded sequence until its threads have found in memory what they are to do
+    double launch;    ///< s of a recorded kernel until its threads have found in memory what they are to do
     double
         trip; ///< s for a kernel and the host's knowing that it is done: once per evaluation where control is on the host
     double joint; ///< s of an evaluation per joint of a chain, by one thread, where nothing hides how long memory takes

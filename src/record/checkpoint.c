@@ -446,7 +446,8 @@ static bool is_event_sound(const cal_system* copy) {
 }
 
 static bool are_sound(const cal_system* copy) {
-    bool good = is_event_sound(copy) && cal_all_finite(copy->q, (int)motion_count(copy)) && cal_all_finite(copy->tau, copy->model->v_count);
+    bool good = is_event_sound(copy) && cal_all_finite(copy->q, (int)motion_count(copy)) &&
+                cal_all_finite(copy->tau, copy->model->v_count);
     for (int i = 0; i < copy->push_count; i++)
         good = good && copy->pushes[i].body >= 0 && copy->pushes[i].body < copy->model->body_count;
     // One that has not begun, or begins anew, fills its memory first.

@@ -99,7 +99,8 @@ typedef struct cal_problem {
     bool rough;     // for the caller to set: a part in 10⁶ will do
     double allowed; // for the caller to set: a speed that the law may be missed by, m/s; 0: what there are bits for
     int swept;      // for the caller to set to zero before a new problem: sweeps that it has had
-    double closing; // for the caller to set: a speed at which bodies do not come to overlap too deeply; of rough solutions
+    double
+        closing; // for the caller to set: a speed at which bodies do not come to overlap too deeply; of rough solutions
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
 } cal_problem;

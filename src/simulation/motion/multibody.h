@@ -53,6 +53,6 @@ cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, ca
 // Constraints of all multibodies at the world's time: error, speed, rows, rank; error_rms is the sum of squares (multibody_loops.c).
 cal_status cal_loops_look(const cal_world* world, cal_constraint_report* out);
 double cal_multibodies_stop_room(const cal_world* world); // how near to its stop a joint of any of them is at it
-int cal_multibodies_processors(const cal_world* world); // how many have work
+int cal_multibodies_processors(const cal_world* world);   // how many have work
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
 void cal_multibodies_destroy(cal_world* world);
