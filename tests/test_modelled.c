@@ -241,8 +241,8 @@ static void test_gpus_are_priced(void** unused) {
     } runs[] = {{"humanoid", 8192, 111.0e-6},
                 {"humanoid", 65536, 315.2e-6},
                 {"humanoid", 262144, 1168.8e-6},
-                {"mobile:s=6,l=15,o=9,plateau=light,taper=0.1", 1, 345.6e-6},
-                {"random:n=300000,joints=revolute", 1, 1755.0e-6}};
+                {"mobile:s=6,l=15,o=9,plateau=light,taper=0.1", 1, 350.5e-6},
+                {"random:n=300000,joints=revolute", 1, 1853.5e-6}};
     cal_gpu_def gpu = cal_default_gpu_def();
     cal_gpu_price p, twice;
     cal_error error;

@@ -53,6 +53,19 @@ static void quiet_cores_are_used(void** state) {
     cal_test_expect_below((double)d.alone / (double)d.count, 1e-3, "share alone", "now and then");
 }
 
+// Of a model whose executions take long, one alone says enough.
+static void large_models_are_alone_once(void** state) {
+    (void)state;
+    cal_pace pace = {0};
+    cal_pace_tries tries = {0};
+    int alone = 0;
+    for (int i = 0; i < 300; i++) {
+        alone += cal_pace_is_alone(&pace) ? 1 : 0;
+        cal_pace_note(&pace, &tries, cal_pace_is_alone(&pace) ? 68e-3 : 6e-3);
+    }
+    assert_int_equal(alone, 1);
+}
+
 static void load_that_comes_and_goes_is_followed(void** state) {
     (void)state;
     cores c = {0};
@@ -127,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(busy_cores_cost_a_few_slices),
         cmocka_unit_test(quiet_cores_are_used),
+        cmocka_unit_test(large_models_are_alone_once),
         cmocka_unit_test(load_that_comes_and_goes_is_followed),
         cmocka_unit_test(who_runs_the_parts_changes_no_bit),
     };

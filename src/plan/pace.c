@@ -1,6 +1,7 @@
 #include "plan/pace.h"
 #include <math.h>
 
+// A round has so many executions, or ends with the first one after CREDIT: where one takes long it says enough.
 enum { ROUND = 16 };
 // Tries cost one part in so many of the time.
 static const double REPAID = 100.0;
@@ -26,7 +27,7 @@ void cal_pace_note(cal_pace* pace, cal_pace_tries* tries, double seconds) {
     tries->since += seconds;
     pace->count++;
     const bool fails = pace->trying && pace->elapsed > LONGER * ROUND * pace->alone;
-    if (pace->count < ROUND && !fails) return;
+    if (pace->count < ROUND && pace->elapsed < CREDIT && !fails) return;
     const double mean = pace->elapsed / pace->count, saved = pace->count * pace->alone - pace->elapsed;
     if (!pace->together) {
         pace->alone = mean;
