@@ -138,10 +138,8 @@ static void who_runs_the_parts_changes_no_bit(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(busy_cores_cost_a_few_slices),
-        cmocka_unit_test(quiet_cores_are_used),
-        cmocka_unit_test(large_models_are_alone_once),
-        cmocka_unit_test(load_that_comes_and_goes_is_followed),
+        cmocka_unit_test(busy_cores_cost_a_few_slices),      cmocka_unit_test(quiet_cores_are_used),
+        cmocka_unit_test(large_models_are_alone_once),       cmocka_unit_test(load_that_comes_and_goes_is_followed),
         cmocka_unit_test(who_runs_the_parts_changes_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
