@@ -53,6 +53,16 @@ static void quiet_cores_are_used(void** state) {
     cal_test_expect_below((double)d.alone / (double)d.count, 1e-3, "share alone", "now and then");
 }
 
+// A clock that goes back by an hour costs a round, not an hour.
+static void clocks_may_go_back(void** state) {
+    (void)state;
+    cores c = {0};
+    run(&c, 1e-4, false, INFINITY);
+    cal_pace_note(&c.pace, &c.tries, -3600.0);
+    run(&c, 1.0, false, INFINITY);
+    cal_test_expect_below(c.time / (double)c.count, 1.01 * ALL, "an execution", "after an hour back");
+}
+
 // Of a model whose executions take long, one alone says enough.
 static void large_models_are_alone_once(void** state) {
     (void)state;
@@ -138,8 +148,11 @@ static void who_runs_the_parts_changes_no_bit(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(busy_cores_cost_a_few_slices),      cmocka_unit_test(quiet_cores_are_used),
-        cmocka_unit_test(large_models_are_alone_once),       cmocka_unit_test(load_that_comes_and_goes_is_followed),
+        cmocka_unit_test(busy_cores_cost_a_few_slices),
+        cmocka_unit_test(quiet_cores_are_used),
+        cmocka_unit_test(clocks_may_go_back),
+        cmocka_unit_test(large_models_are_alone_once),
+        cmocka_unit_test(load_that_comes_and_goes_is_followed),
         cmocka_unit_test(who_runs_the_parts_changes_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,20 +56,6 @@ CAL_DEVICE static double touch_records(const cal_device_work* work, const cal_co
     }
     return sum;
 }
-// Where children of the thread's lane left their numbers.
-CAL_DEVICE static double touch_places(const cal_device_work* work, const cal_column* column) {
-    double sum = 0.0;
-#ifdef __CUDA_ARCH__
-    if (early_steps(work, column) == 0) return sum;
-    const int list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own_lane(column);
-    const int first = work->first_pull[list], end = work->first_pull[list + 1];
-    for (int i = first; i < end && i < first + 2; i++) sum += (double)work->pulls[i];
-#else
-    (void)work, (void)column;
-#endif
-    return sum;
-}
-
 CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
@@ -79,7 +65,7 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_context context = own_context(&work, 0);
     const double touched = touch_motion(&work, &context, column);
     LANE(outbound_column)(&context, column);
-    use_touched(&context, column, constant + touched);
+    use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
 // Down and up again at once, a warp per block of threads.
@@ -94,14 +80,15 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_devi
     const double touched = touch_motion(&work, &context, column);
     LANE(outbound_column)(&context, column);
     LANE(inbound_column)(&context, column);
-    use_touched(&context, column, constant + touched);
+    use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
 CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, CAL_CONSTANT_MASS, 1, true) +
                             touch_constants(&work, column, CAL_CONSTANT_ARMATURE, 1, true);
-    const double places = touch_places(&work, column);
+    const double places =
+        early_steps(&work, column) > 0 ? touch_pulls(&work, pull_list(&work, column, own_lane(column))) : 0.0;
     CAL_AFTER_OTHERS;
     CAL_LET_START(work);
     if (is_idle(column)) return;
@@ -109,7 +96,7 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const double touched = touch_bodies(&work, &context, column);
     pull_children(&work, &context, column);
     LANE(inbound_column)(&context, column);
-    use_touched(&context, column, constant + places + touched);
+    use_touched(&context.scratch[column->up_slot], constant + places + touched);
 }
 
 CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
@@ -121,7 +108,7 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_context context = own_context(&work, 0);
     const double touched = touch_records(&work, &context, column);
     LANE(accelerate_column)(&context, column);
-    use_touched(&context, column, constant + touched);
+    use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
 // --- Teams: where columns are too few to fill a device, what does not recur along one is done by several warps ----------------
@@ -187,7 +174,7 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
         if (warp == 0) LANE(inbound_column)(&context, column);
         return;
     }
-    const int own = own_lane(column), list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own;
+    const int own = own_lane(column), list = pull_list(work, column, own);
     const int first = work->first_pull[list], end = work->first_pull[list + 1];
     double* to = context.scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
     for (int i = warp; i < CAL_UP_COUNT && first < end; i += CAL_TEAM_WARPS) {
@@ -212,7 +199,7 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
         sum += touch(at.constants + CAL_CONSTANT_MASS * CAL_WIDTH, 1);
         sum += touch(at.constants + CAL_CONSTANT_ARMATURE * CAL_WIDTH, 1);
     }
-    use_touched(&context, column, sum);
+    use_touched(&context.scratch[column->up_slot], sum);
 }
 CAL_TEAM_KERNEL(inertia_team_kernel, inertia_phase, 2)
 
@@ -230,7 +217,7 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
         const place at = find_place(&context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), b);
         sum += touch(at.record, cal_aba_record(CAL_REVOLUTE)) + touch(at.y, 2);
     }
-    use_touched(&context, column, sum);
+    use_touched(&context.scratch[column->up_slot], sum);
 }
 CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2)
 
@@ -267,10 +254,10 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(forces_kernel, device, warps, work);
 }
-// More columns than that fill a device by themselves: an H200 has 132 multiprocessors, each with room for two of velocity's teams.
-enum { MOST_TEAMS = 132 };
-// How many blocks of each column's are read ahead: a multiprocessor has 132 KB or more for its cache here and 12 warps or more, and rows
-// of a block are 13 KB; none where there are more columns than warps at a time.
+// More columns than that fill a device by themselves: a multiprocessor has room for two of velocity's teams.
+enum { MOST_TEAMS = CAL_MULTIPROCESSORS };
+// How many blocks of each column are read ahead: the rows of one are 13 KB, and a multiprocessor has about 110 KB for its cache where it has
+// 12 warps; none where there are more columns than it has warps at a time.
 enum { AHEAD_BLOCKS = 8, MOST_AHEAD = 12 * MOST_TEAMS };
 static cal_device_work reading_ahead(const cal_device_work* work, int columns) {
     cal_device_work own = *work;

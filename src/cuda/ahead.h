@@ -20,10 +20,6 @@ CAL_DEVICE static double touch(const double* p, int count) {
     return sum;
 }
 
-CAL_DEVICE static void use_touched(const cal_context* context, const cal_column* column, double sum) {
-    if (sum == CAL_NEVER_FOUND) context->scratch[column->up_slot] = sum;
-}
-
 // Step i of those that a walk down, or up, comes to first.
 CAL_DEVICE static int early_step(const cal_column* column, int i, bool up) {
     return up ? column->block_count - 1 - i : i;

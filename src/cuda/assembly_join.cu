@@ -36,7 +36,7 @@ CAL_DEVICE static inline int find_element(const cal_context* context, int first,
 }
 
 // Reads what is constant of an element and of what it joins ahead (ahead.h), while the kernel before it still works.
-enum { MOST_AHEAD = 132 * 8 }; // an H200's multiprocessors, with room for so many joins each
+enum { MOST_AHEAD = 8 * CAL_MULTIPROCESSORS }; // each has room for so many joins
 CAL_DEVICE static inline double touch_element(const cal_device_work* work, int index) {
     double sum = 0.0;
 #ifdef __CUDA_ARCH__
@@ -52,9 +52,6 @@ CAL_DEVICE static inline double touch_element(const cal_device_work* work, int i
     (void)work, (void)index;
 #endif
     return sum;
-}
-CAL_DEVICE static inline void use_touched_element(const cal_device_work* work, double sum) {
-    if (sum == CAL_NEVER_FOUND) work->assembly.numbers[0] = sum;
 }
 
 // --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
@@ -141,7 +138,7 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
         CAL_LET_START(work);                                                                                           \
         if (index < 0) return;                                                                                         \
         act;                                                                                                           \
-        use_touched_element(&work, touched);                                                                           \
+        use_touched(work.assembly.numbers, touched);                                                                   \
     }                                                                                                                  \
     static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
         cal_device_work own = *work;                                                                                   \

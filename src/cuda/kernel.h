@@ -15,6 +15,7 @@ extern _Thread_local int cal_emulated_thread;
 #include "cuda/device.h"
 #include "cuda/work.h"
 #include <string.h>
+enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 // A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
 // 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
 enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
@@ -36,8 +37,11 @@ enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
 #define CAL_BEFORE_OTHERS (void)0
 #endif
 
-// No sum of a model's numbers: who compares one with it keeps the compiler from leaving out what it was read for.
-#define CAL_NEVER_FOUND 0x1.23456789abcdep-1000
+// What is read ahead (ahead.h) comes to a sum. Comparing it with one that no model's numbers have keeps the compiler from leaving the
+// reading out.
+CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
+    if (sum == 0x1.23456789abcdep-1000) *anywhere = sum;
+}
 
 // The same of launches that read ahead, which leave room.
 #define CAL_LET_START(work)                                                                                            \
@@ -138,6 +142,23 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
 CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {
     const int index = CAL_OWN_WARP;
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
+}
+
+// The list of what a column's lane pulls (work.h, first_pull).
+CAL_DEVICE static inline int pull_list(const cal_device_work* work, const cal_column* column, int lane) {
+    return CAL_WIDTH * (int)(column - work->layout.columns + 1) + lane;
+}
+
+// Reads where the first children of a lane left their numbers, which is constant, before they have (CAL_AFTER_OTHERS).
+CAL_DEVICE static inline double touch_pulls(const cal_device_work* work, int list) {
+    double sum = 0.0;
+#ifdef __CUDA_ARCH__
+    const int first = work->first_pull[list], end = work->first_pull[list + 1];
+    for (int i = first; i < end && i < first + 16; i += 4) sum += (double)work->pulls[i];
+#else
+    (void)work, (void)list;
+#endif
+    return sum;
 }
 
 // The column of the thread's team; NULL: it has none. The team's warps have its blocks in turn, the first one CAL_TEAM_WARP.

@@ -7,7 +7,7 @@ CAL_DEVICE static bool is_idle(const cal_column* column) { return !column || (co
 // Adds what the children of the thread's lane left to the sums at its end, in the order of the tree.
 CAL_DEVICE static void pull_children(const cal_device_work* work, const cal_context* context,
                                      const cal_column* column) {
-    const int own = own_lane(column), list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own;
+    const int own = own_lane(column), list = pull_list(work, column, own);
     const int end = work->first_pull[list + 1];
     int next = work->first_pull[list];
     if (next == end) return;

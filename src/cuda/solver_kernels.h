@@ -40,18 +40,6 @@ CAL_PHASE void cal_take_off_chip(char* all, int warp, size_t bytes) {
 #endif
 }
 
-// Reads where the first children of a lane left their numbers, which is constant, before they have (kernel.h, CAL_AFTER_OTHERS).
-CAL_DEVICE static inline double touch_pulls(const cal_device_work* work, int list) {
-    double sum = 0.0;
-#ifdef __CUDA_ARCH__
-    const int first = work->first_pull[list], end = work->first_pull[list + 1];
-    for (int i = first; i < end && i < first + 16; i += 4) sum += (double)work->pulls[i];
-#else
-    (void)work, (void)list;
-#endif
-    return sum;
-}
-
 // What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
 CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
                                                            int group, double** vectors) {
@@ -161,7 +149,7 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const int lane = !column || column->is_long ? 0 : CAL_OWN_LANE;
-    const int list = column ? CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane : 0;
+    const int list = column ? pull_list(&work, column, lane) : 0;
     const double touched = touch_pulls(&work, list);
     CAL_AFTER_OTHERS;
     CAL_BEFORE_OTHERS;
@@ -184,7 +172,7 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     }
     double* out = work.context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
-    if (touched == CAL_NEVER_FOUND) *out = touched;
+    use_touched(out, touched);
 }
 
 // Most of the registers would be for quaternions, which few columns have.

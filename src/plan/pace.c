@@ -23,6 +23,7 @@ static bool shall_try(const cal_pace* pace, const cal_pace_tries* tries) {
 }
 
 void cal_pace_note(cal_pace* pace, cal_pace_tries* tries, double seconds) {
+    seconds = fmax(seconds, 0.0); // clocks may go back
     pace->elapsed += seconds;
     tries->since += seconds;
     pace->count++;
