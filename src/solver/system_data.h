@@ -57,6 +57,7 @@ typedef struct cal_friction {
     // Those that are slow where the solver begins: their accelerations without friction, their answers to it, and what becomes of them.
     int resting;
     int32_t *candidate, *side;
+    bool* spare; // of each candidate: those before it hold it as well, through loops
     double *free, *force, *answer, *matrix, *acceleration;
     double *low, *high, *beyond; // of each candidate: between which forces it rests, and how far beyond it does not
     double* base;                // v_count: accelerations without any of these forces

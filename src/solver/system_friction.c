@@ -39,11 +39,12 @@ bool cal_system_create_friction(cal_system* system, const cal_model* user) {
     f->degree = cal_allocate(count, sizeof *f->degree);
     f->candidate = cal_allocate(count, sizeof *f->candidate);
     f->side = cal_allocate(count, sizeof *f->side);
+    f->spare = cal_allocate(count, sizeof *f->spare);
     f->acceleration = cal_allocate((size_t)system->model->v_count, sizeof *f->acceleration);
     f->free = cal_allocate(5 * count + 2 * count * count, sizeof *f->free);
     f->base = cal_allocate((size_t)system->model->v_count, sizeof *f->base);
-    if (!f->tau || !f->sum || !f->limit || !f->degree || !f->candidate || !f->side || !f->acceleration || !f->free ||
-        !f->base)
+    if (!f->tau || !f->sum || !f->limit || !f->degree || !f->candidate || !f->side || !f->spare || !f->acceleration ||
+        !f->free || !f->base)
         return false;
     f->force = f->free + count;
     f->low = f->force + count, f->high = f->low + count, f->beyond = f->high + count;
@@ -60,8 +61,8 @@ bool cal_system_create_friction(cal_system* system, const cal_model* user) {
 
 void cal_system_destroy_friction(cal_system* system) {
     cal_friction* f = &system->friction;
-    void* const arrays[] = {f->tau,  f->sum,          f->limit, f->degree, f->candidate,
-                            f->side, f->acceleration, f->free,  f->base};
+    void* const arrays[] = {f->tau,  f->sum,   f->limit,        f->degree, f->candidate,
+                            f->side, f->spare, f->acceleration, f->free,   f->base};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_system_destroy_stops(system);
     cal_model_destroy(f->model);
@@ -153,7 +154,8 @@ static void solve_at_rest(cal_friction* f) {
     for (int k = 0; k < n; k++) {
         // Of joints that loops make move together the first one holds them all.
         const double own = f->side[k] != 0 ? 1.0 : f->answer[k * row + k];
-        if (!(M[k * row + k] > DEPENDENT * own)) {
+        f->spare[k] = !(M[k * row + k] > DEPENDENT * own);
+        if (f->spare[k]) {
             for (int j = 0; j < n; j++) M[k * row + j] = M[j * row + k] = j == k ? 1.0 : 0.0;
             x[k] = 0.0;
             continue;
@@ -219,10 +221,11 @@ cal_status cal_system_settle_friction(cal_system* system) {
     status = cal_system_find_answers(system);
     if (status) return status;
     cal_friction_find_sides(f);
+    // Two stops that hold the same have no forces of their own: one is enough. Friction of both is shared.
     for (int i = 0; i < f->resting; i++)
         if (f->side[i] != 0)
             let_slide(system, f->candidate[i], -f->side[i]);
-        else
+        else if (!f->spare[i] || f->limit[f->candidate[i]] > 0.0)
             cal_constraints_activate(system->constraints, f->first + f->candidate[i], true);
     return CAL_OK;
 }

@@ -386,8 +386,15 @@ void cal_problem_constrain(cal_problem* p, double h, double* target, double* v) 
     }
 }
 
+static size_t count_stops(const cal_group* group) {
+    size_t count = 0;
+    for (int i = 0; i < group->unit_count; i++) count += (size_t)group->units[i].stop_count;
+    return count;
+}
+
 size_t cal_contact_cache_count(const cal_group* group, int contacts) {
-    return (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double)) + 7 * (size_t)group->body_count;
+    return (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double)) + 7 * (size_t)group->body_count +
+           count_stops(group);
 }
 
 bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, int capacity, cal_group_report* report,
@@ -396,7 +403,23 @@ bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, i
     cache->contacts = (cal_group_contact*)(void*)cal_arena_numbers(arena, (size_t)capacity * sizeof *cache->contacts /
                                                                               sizeof(double));
     cache->poses = cal_arena_numbers(arena, 7 * (size_t)group->body_count);
-    return cache->contacts != NULL && cache->poses != NULL;
+    cache->beyond = cal_arena_numbers(arena, count_stops(group));
+    if (cache->contacts == NULL || cache->poses == NULL || cache->beyond == NULL) return false;
+    memset(cache->beyond, 0, count_stops(group) * sizeof *cache->beyond);
+    return true;
+}
+
+void cal_contact_cache_stop_at(cal_contact_cache* cache, const cal_group* group, const double* q) {
+    double* beyond = cache->beyond;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int k = 0; k < unit->stop_count; k++) {
+            cal_group_stop stop;
+            unit->ops->stop(unit, q + unit->first_q, k, &stop);
+            const double gap = cal_stop_lever(group, &stop) * stop.gap;
+            *beyond++ = gap < -CAL_WORK_BENT * group->length ? gap : 0.0;
+        }
+    }
 }
 
 static cal_status find_poses(const cal_group* group, double time, const double* q, double* poses, cal_error* error) {
@@ -416,12 +439,13 @@ static cal_status find_poses(const cal_group* group, double time, const double* 
 
 // Stops that joints are near to, after the contacts.
 static void add_stops(cal_contact_cache* cache, const cal_group* group, const double* q, double margin) {
+    const double* beyond = cache->beyond;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         for (int k = 0; k < unit->stop_count; k++) {
             cal_group_stop stop;
             unit->ops->stop(unit, q + unit->first_q, k, &stop);
-            const double gap = cal_stop_lever(group, &stop) * stop.gap;
+            const double gap = cal_stop_lever(group, &stop) * stop.gap - *beyond++;
             if (!(gap <= margin)) continue;
             const int body = unit->first_body + stop.body;
             if (cache->count < cache->capacity)

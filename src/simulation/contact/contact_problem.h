@@ -110,6 +110,8 @@ typedef struct cal_contact_cache {
     cal_group_contact* contacts;
     double* poses;
     int capacity, count;
+    double*
+        beyond; // of each stop: where a joint that is beyond its range is stopped, as a gap; zero: at the end of its range
     cal_group_report* report;
 } cal_contact_cache;
 
@@ -127,6 +129,10 @@ static inline double cal_stop_lever(const cal_group* group, const cal_group_stop
 static inline double cal_stop_parting(const cal_contact_row* touch, double closing) {
     return closing > 0.0 ? closing * cal_stop_restitution(touch->hardness, closing / touch->lever) : 0.0;
 }
+// A joint that is beyond its range at q is stopped where it is, and may come back: no row brings it there. Less than this, of the
+// length, steps leave by themselves, and is parted as overlaps are.
+#define CAL_WORK_BENT 1e-3
+void cal_contact_cache_stop_at(cal_contact_cache* cache, const cal_group* group, const double* q);
 // The contacts that there are at q up to a margin, and stops of joints. CAL_NO_MEMORY: report->contacts says for how many there should
 // be room.
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
