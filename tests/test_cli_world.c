@@ -111,8 +111,42 @@ static void what_slides_and_sticks_stays_above_the_floor(void** unused) {
 #endif
 }
 
+// A leg whose knee begins beyond its range, and a gripper whose two coupled fingers are at their stops: they are held where they are, and
+// nothing lifts what hangs on them.
+static void what_begins_at_stops_is_held_there(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_EXPAT
+    cal_test_write_file("leg.xml",
+                        "<mujoco><compiler angle='radian'/><worldbody><geom type='plane' size='5 5 .1'/>"
+                        "<body pos='0 0 .6'><freejoint/><geom type='capsule' fromto='0 0 0 0 0 -.3' size='.05'/>"
+                        "<body pos='0 0 -.3'><joint type='hinge' axis='0 1 0' range='0.5 1'/>"
+                        "<geom type='capsule' fromto='0 0 0 .2 0 -.2' size='.04'/></body></body>"
+                        "</worldbody></mujoco>");
+    cal_test_write_file("gripper.xml",
+                        "<mujoco><compiler angle='radian'/><option gravity='0 -3 -9'/><worldbody>"
+                        "<geom type='plane' size='5 5 .1'/>"
+                        "<body pos='0 0 .5'><joint type='hinge' axis='1 0 0' damping='1'/>"
+                        "<geom type='box' size='.05 .05 .2'/>"
+                        "<body pos='0 .01 -.25'><joint name='a' type='slide' axis='0 1 0' range='0 .04'/>"
+                        "<geom type='box' size='.01 .005 .03'/></body>"
+                        "<body pos='0 -.01 -.25'><joint name='b' type='slide' axis='0 -1 0' range='0 .04'/>"
+                        "<geom type='box' size='.01 .005 .03'/></body></body></worldbody>"
+                        "<equality><joint joint1='a' joint2='b'/></equality></mujoco>");
+    static const char* const runs[] = {"sim leg.xml --time 2 --json", "sim gripper.xml --time 1 --json",
+                                       "sim gripper.xml --time 1 --disable contact --json"};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_test_outcome o = cal_test_run_well(runs[i]);
+        assert_true(fabs(cal_test_number_after(o.out, "energy_balance")) < 1e-2);
+        cal_test_release(&o);
+    }
+#else
+    skip();
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_begins_at_stops_is_held_there),
         cmocka_unit_test(what_slides_and_sticks_stays_above_the_floor),
         cmocka_unit_test(reports_what_happened),
         cmocka_unit_test(writes_events_in_order),

@@ -417,7 +417,7 @@ void cal_contact_cache_stop_at(cal_contact_cache* cache, const cal_group* group,
             cal_group_stop stop;
             unit->ops->stop(unit, q + unit->first_q, k, &stop);
             const double gap = cal_stop_lever(group, &stop) * stop.gap;
-            *beyond++ = gap < -CAL_WORK_BENT * group->length ? gap : 0.0;
+            *beyond++ = fmin(gap, 0.0);
         }
     }
 }

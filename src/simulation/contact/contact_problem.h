@@ -129,9 +129,8 @@ static inline double cal_stop_lever(const cal_group* group, const cal_group_stop
 static inline double cal_stop_parting(const cal_contact_row* touch, double closing) {
     return closing > 0.0 ? closing * cal_stop_restitution(touch->hardness, closing / touch->lever) : 0.0;
 }
-// A joint that is beyond its range at q is stopped where it is, and may come back: no row brings it there. Less than this, of the
-// length, steps leave by themselves, and is parted as overlaps are.
-#define CAL_WORK_BENT 1e-3
+// A joint that is beyond its range at q is stopped where it is, and may come back, as without contacts: parting it from its stop, as bodies
+// are that overlap, would lift all that hangs on it. Its gap is linear in its coordinate, so that steps do not take it further.
 void cal_contact_cache_stop_at(cal_contact_cache* cache, const cal_group* group, const double* q);
 // The contacts that there are at q up to a margin, and stops of joints. CAL_NO_MEMORY: report->contacts says for how many there should
 // be room.

@@ -56,9 +56,8 @@ static const double blink = 1e-6; // of an interval: what moves in it nobody see
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
-static const double bent = CAL_WORK_BENT; // of the length: a step after which bodies overlap deeper is too long
-static const double lost =
-    100.0 * CAL_WORK_BENT; // a hundred such steps, and what parts overlaps has not: it never will
+static const double bent = 1e-3;  // of the length: a step after which bodies overlap deeper is too long
+static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
