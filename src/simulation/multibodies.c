@@ -111,7 +111,8 @@ static bool allocate(cal_multibody* m) {
     const size_t bodies = (size_t)m->engine->body_count, v = (size_t)m->engine->v_count;
     m->bodies = cal_allocate(bodies, sizeof *m->bodies);
     bool enough = m->bodies != NULL;
-    for (int i = 0; i < 2; i++) {
+    m->known_count = bodies > CAL_MANY_LINKS ? 2 : CAL_KNOWN_LINKS;
+    for (int i = 0; i < m->known_count; i++) {
         m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
         m->known[i].numbers =
             cal_allocate(2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
@@ -282,8 +283,11 @@ void cal_multibody_free(cal_world* world, int index) {
     if (m->engine->current == m) m->engine->current = NULL;
     cal_multibody_model_release(m->engine);
     cal_domains_forget_engines(world);
-    void* const lists[] = {m->bodies, m->known[0].links, m->known[0].numbers, m->known[1].links, m->known[1].numbers,
-                           m->pushes, m->start};
+    for (int i = 0; i < m->known_count; i++) {
+        cal_free(m->known[i].links);
+        cal_free(m->known[i].numbers);
+    }
+    void* const lists[] = {m->bodies, m->pushes, m->start};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     *m = (cal_multibody){.reuses = m->reuses + 1, .component = -1, .ground = -1};
 }

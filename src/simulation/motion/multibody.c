@@ -75,20 +75,20 @@ cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double*
 }
 
 cal_links* cal_multibody_forgotten(cal_multibody* m) {
-    m->newest = 1 - m->newest;
+    m->newest = (m->newest + 1) % m->known_count;
     m->known[m->newest].source = CAL_LINKS_UNKNOWN;
     return &m->known[m->newest];
 }
 
-void cal_multibody_forget(cal_multibody* m) {
-    for (int i = 0; i < 2; i++)
-        if (m->known[i].source == CAL_LINKS_ALONE) m->known[i].source = CAL_LINKS_UNKNOWN;
+void cal_multibody_forget(cal_multibody* m, double from) {
+    for (int i = 0; i < m->known_count; i++)
+        if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time >= from) m->known[i].source = CAL_LINKS_UNKNOWN;
 }
 
 cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out) {
     cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < m->known_count; i++)
         if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time == time) {
             *out = m->known[i].links[link];
             return CAL_OK;
@@ -153,7 +153,7 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
     cal_multibody_model* e = m->engine;
     double* row = e->work + 8 * (e->q_count + e->v_count);
     const size_t row_size = row_of(m, span, row) * sizeof *row;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < m->known_count; i++)
         if (m->known[i].source == CAL_LINKS_BETWEEN && cal_same_bits(m->known[i].numbers, row, row_size)) {
             *out = m->known[i].links[link];
             return CAL_OK;

@@ -58,6 +58,8 @@ typedef enum cal_links_source {
     CAL_LINKS_ALONE,  // the multibody's own state at a time
     CAL_LINKS_BETWEEN // two states of a group: numbers are where between them, q, v, and q and v of the second one
 } cal_links_source;
+// So many are kept; of a multibody of very many links, whose numbers they would multiply, two.
+enum { CAL_KNOWN_LINKS = 8, CAL_MANY_LINKS = 256 };
 typedef struct cal_links {
     cal_links_source source;
     double time;
@@ -91,9 +93,10 @@ struct cal_multibody {
     int first_body;
     int ground;  // the body with what the model has on the ground, −1: none
     int* bodies; // the world's body for each of the model's bodies
-    // The last kinematics that were computed: boxes and searches go from one time to another and back.
-    cal_links known[2];
-    int newest;
+    // The last kinematics that were computed: boxes and searches go from one time to another and back, and a box in a domain covers
+    // all pieces of the motion since GVT, link after link.
+    cal_links known[CAL_KNOWN_LINKS];
+    int known_count, newest;
     const double* extras; // of a unit that is being integrated: joint forces
 };
 
@@ -148,5 +151,5 @@ bool cal_loops_are_loose(const cal_multibody_model* e);
 double cal_stopped_joint_gap(const cal_stopped_joint* joint, const double* q, double* sign);
 // Links of which it is not known any more where they are: to be computed anew.
 cal_links* cal_multibody_forgotten(cal_multibody* m);
-// The multibody's own state has changed.
-void cal_multibody_forget(cal_multibody* m);
+// The multibody's own state has changed from a time on.
+void cal_multibody_forget(cal_multibody* m, double from);

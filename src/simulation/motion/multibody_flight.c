@@ -356,8 +356,9 @@ cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* err
     data[m->at.length] = 0.0;
     data[m->at.repeats] = 0.0;
     m->engine->current = NULL;
-    cal_multibody_forget(m);
-    return hit_stops(m, cal_saved_state_at(queue, queue->tail - 1)->time, data, error);
+    const double time = cal_saved_state_at(queue, queue->tail - 1)->time;
+    cal_multibody_forget(m, time);
+    return hit_stops(m, time, data, error);
 }
 
 cal_status cal_multibody_begin(cal_world* world, int component, double time, cal_error* error) {
@@ -384,7 +385,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
 
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error) {
     cal_multibody* m = world->components[component].multibody;
-    cal_multibody_forget(m);
+    cal_multibody_forget(m, time);
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < m->engine->body_count; i++)
         status = cal_body_changed(world, m->bodies[i], time, error);

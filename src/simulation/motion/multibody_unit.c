@@ -98,7 +98,7 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
         if (held) cal_projector_apply(&m->engine->projector, at.v); // rounding only
     }
     cal_free(jacobian);
-    cal_multibody_forget(m);
+    cal_multibody_forget(m, -(double)INFINITY);
     return status;
 }
 

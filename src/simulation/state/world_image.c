@@ -544,7 +544,7 @@ static void take_multibody(cal_multibody* m, multibody_part* part) {
     m->start_moved = part->start_moved;
     memcpy(m->engine->scale, part->scale, (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double));
     part->pushes = NULL;
-    for (int k = 0; k < 2; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
+    for (int k = 0; k < m->known_count; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
 }
 
 // What was added since the image was made.
