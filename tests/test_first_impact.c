@@ -425,7 +425,8 @@ static real closing_of(const placed* a, const placed* b, const gap* g) {
     return closing;
 }
 
-// The first time at which a meeting's two are as near as rounding, infinite: none in its span; closing: how fast they approach then.
+// The first time at which a meeting's two are as near as rounding, infinite: none in its span, not a number: its bounds of the gap
+// stay too far apart to get there; closing: how fast they approach then.
 static real first_time(const meeting* m, real* closing) {
     enum { MOST = 20000 };
     // What distances are good to: of the sizes, and of how far they are from the origin.
@@ -584,7 +585,7 @@ static double found_time(const meeting* m, double until, const char* who) {
 }
 
 typedef struct tally {
-    int hits, misses, grazes;
+    int hits, misses, grazes, unsure;
     double worst;
 } tally;
 
@@ -608,6 +609,10 @@ static void try_meeting(const meeting* m, const char* who, tally* sum) {
     }
     // Between two of the reference's last steps, or where they hardly approach: they must touch there, to rounding.
     const gap g = gap_at(m, isfinite(found) ? (real)found : wanted, &rate);
+    if (isnan(wanted) && isfinite(found) && fabsl(g.low) <= 1e-11L * size) {
+        sum->unsure++;
+        return;
+    }
     if ((graze || found < wanted) && fabsl(g.high) <= 1e-11L * size) {
         sum->grazes++;
         return;
@@ -642,9 +647,11 @@ static void try_pairs(cal_shape_kind a, cal_shape_kind b, ground under) {
         const meeting m = random_meeting(a, b, under);
         try_meeting(&m, who, &sum);
     }
-    print_message("%s and %s: %d hit, %d pass, %d graze; off by %.2g of a size at most\n", cal_shape_kind_name(a),
-                  cal_shape_kind_name(b), sum.hits, sum.misses, sum.grazes, sum.worst);
+    print_message("%s and %s: %d hit, %d pass, %d graze, %d unknown to the reference; off by %.2g of a size at most\n",
+                  cal_shape_kind_name(a), cal_shape_kind_name(b), sum.hits, sum.misses, sum.grazes, sum.unsure,
+                  sum.worst);
     assert_true(sum.hits >= count / 3);
+    assert_true(1000 * sum.unsure <= count || sum.unsure == 1);
 }
 
 static void any_two_free_bodies_meet_when_they_first_touch(void** state) {

@@ -30,7 +30,8 @@ enum { MOST_JOINTS = SPINE * (1 + MOST_TEETH) };
 enum { LEAST_EVALUATIONS = 2, MOST_EVALUATIONS = 20 };          // of a sample
 static const double JOINTS_A_SAMPLE = 5e3, JOINTS_IN_ALL = 1e6; // joints × evaluations
 static const double LARGEST_STEP = 0.02, NEVER = 1e9;           // s: a model at rest must be evaluated too
-static const double LONG_ENOUGH = 1.0; // s: where others keep the cores busy, the least samples must do
+// s: where others keep the cores busy, the least samples must do; and where threads get one so seldom that these take too long, fewer.
+static const double LONG_ENOUGH = 1.0, TOO_LONG = 2.0;
 
 static double now(void) {
     struct timespec t;
@@ -70,13 +71,15 @@ static cal_status time_evaluation(cal_machine* machine, const cal_model* model, 
     cal_sim* sim = NULL;
     cal_status status = cal_sim_create(model, &def, &sim, error);
     const double started = now();
+    const bool together = machine->ops->share != NULL; // ranks take as many samples as each other
     int taken = -WARM_UPS;
-    // Ranks take as many samples as each other.
-    while (status == CAL_OK && taken < count &&
-           (taken < LEAST_SAMPLES || machine->ops->share || now() - started < LONG_ENOUGH)) {
+    for (double spent = 0.0;
+         status == CAL_OK && taken < count && (together || spent < (taken < LEAST_SAMPLES ? TOO_LONG : LONG_ENOUGH));
+         spent = now() - started) {
         status = sample(sim, evaluations, &samples[taken < 0 ? 0 : taken], error);
         taken++;
     }
+    if (taken < 1) taken = 1; // one that was to warm up must do
     cal_sim_destroy(sim);
     if (status != CAL_OK) return status;
     qsort(samples, (size_t)taken, sizeof *samples, compare);
