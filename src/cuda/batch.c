@@ -149,13 +149,17 @@ static void walk(cal_batch* batch, const cal_device_solver* solver) {
 static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
-    double *const y = batch->work.context.y, *const downs = batch->work.downs;
+    double *const y = batch->work.context.y, *const ydot = batch->work.context.ydot, *const downs = batch->work.downs;
+    const int kept = ops && ops->derivative ? ops->derivative(down) : -1;
+    if (kept >= 0) batch->work.context.ydot = batch->work.vectors[kept];
     if (!ops) batch->work.context.y = batch->work.vectors[0];
     batch->work.downs = NULL;                                                             // one `down` is everybody's
     if (ops) memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
     walk(batch, solver);
-    if (solver) solver->batch_follow(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
+    if (solver && kept < 0)
+        solver->batch_follow(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
     batch->work.context.y = y;
+    batch->work.context.ydot = ydot;
     batch->work.downs = downs;
     return CAL_OK;
 }

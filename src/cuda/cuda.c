@@ -260,10 +260,11 @@ static void run(const cal_plan* plan, cal_state* state, const cal_device_solver*
         issue(plan->on_device, own, &work, solver, prepares);
 }
 
-// Everything that an execution needs is on the device afterwards.
-static cal_status begin(const cal_plan* plan, cal_state* state, const cal_device_solver** solver) {
+// Everything that an execution needs is on the device afterwards; what it writes before it reads it is not sent.
+static cal_status begin(const cal_plan* plan, cal_state* state, unsigned written, const cal_device_solver** solver) {
     const cal_context* context = &state->context;
     cal_status status = hold(plan, state);
+    state->changed &= ~written;
     *solver = NULL;
     if (!status && context->solver) {
         *solver = cal_device_find_solver(context->solver_ops);
@@ -292,7 +293,8 @@ static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state*
         return CAL_OK;
     }
     const cal_device_solver* solver;
-    cal_status status = begin(plan, state, &solver);
+    const bool prepares = state->context.solver && !prepared;
+    cal_status status = begin(plan, state, prepares ? CAL_HELD_Y | CAL_HELD_YDOT : CAL_HELD_YDOT, &solver);
     if (status) return status;
     run(plan, state, solver, solver && !prepared);
     status = cal_device_wait(state->on_device->device);
@@ -304,7 +306,7 @@ static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state*
 // For what only a solver asks of a device.
 static cal_status begin_solver(const cal_plan* plan, cal_state* state, const cal_device_solver** solver,
                                cal_device_work* work) {
-    const cal_status status = begin(plan, state, solver);
+    const cal_status status = begin(plan, state, 0, solver);
     if (status) return status;
     if (!*solver) return CAL_BAD_ARGUMENT;
     find_work(plan, state, work);

@@ -113,6 +113,8 @@ typedef struct cal_solver_ops {
                   cal_step_decision* decision);
     cal_prepare* prepare;
     cal_follow_up* follow_up;
+    // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
+    int (*derivative)(const double* down);
     cal_status (*control)(void* control, const double* sums, double* down, cal_step_decision* decision);
     // Writes y at a time inside the last accepted step into `out` (y-shaped), one column. Costs no evaluation.
     // Between an accepted decision and the next execution. A solver whose polynomial needs the derivative at the end of

@@ -49,47 +49,96 @@ typedef struct gear_control {
 
 // --- Preparation -----------------------------------------------------------------------------------------------------
 
+// A chunk's part of the history: where it is; but a device's thread brings its number of each row into registers, and has the loops over rows
+// unrolled for that, to the largest order.
+typedef struct history {
+#ifdef CAL_THREAD_PER_LANE
+    double own[ROWS];
+#else
+    double* rows[ROWS];
+#endif
+} history;
+#ifdef CAL_THREAD_PER_LANE
+#define ROW(h, j) (&(h)->own[j])
+#define ALL_ROWS(last) LARGEST_ORDER
+#else
+#define ROW(h, j) ((h)->rows[j])
+#define ALL_ROWS(last) (last)
+#endif
+
+CAL_WIDE_INLINE void bring_rows(const cal_solver_context* context, int last, int first, history* h) {
+    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(last); j++) {
+#ifdef CAL_THREAD_PER_LANE
+        h->own[j] = j <= last ? context->vectors[j][first + CAL_OWN_LANE] : 0.0;
+#else
+        h->rows[j] = context->vectors[j] + first;
+#endif
+    }
+}
+
+CAL_WIDE_INLINE void put_rows(const cal_solver_context* context, int last, int first, const history* h) {
+#ifdef CAL_THREAD_PER_LANE
+    CAL_UNROLL for (int j = 0; j <= LARGEST_ORDER; j++) if (j <= last) context->vectors[j][first + CAL_OWN_LANE] =
+        h->own[j];
+#else
+    (void)context, (void)last, (void)first, (void)h;
+#endif
+}
+
 // z ← P z + l e, the saved e; then the order changes.
-CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int end) {
+CAL_WIDE_INLINE void commit(const cal_solver_context* context, history* h, int first, int n) {
     const double* down = context->down;
     double* const* z = context->vectors;
-    const int order = (int)down[DOWN_OLD_ORDER], n = end - first;
+    const int order = (int)down[DOWN_OLD_ORDER];
     const double* restrict e = z[CORRECTION] + first;
-    for (int k = 0; k < order; k++)
-        for (int j = order - 1; j >= k; j--) {
-            double* restrict row = z[j] + first;
-            const double* restrict above = z[j + 1] + first;
-            CAL_EACH(i, 0, n) row[i] += above[i];
+    CAL_UNROLL for (int k = 0; k < ALL_ROWS(order); k++) {
+        if (k >= order) break;
+        CAL_UNROLL for (int j = ALL_ROWS(order) - 1; j >= k; j--) {
+            if (j >= order) continue;
+            double* restrict row = ROW(h, j);
+            const double* restrict above = ROW(h, j + 1);
+            CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += above[CAL_IN_CHUNK(i)];
         }
-    for (int j = 0; j <= order; j++) {
-        double* restrict row = z[j] + first;
-        const double l = down[DOWN_OLD + j];
-        CAL_EACH(i, 0, n) row[i] += l * e[i];
     }
-    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, end);
-    if ((int)down[DOWN_ORDER] > order) {
-        double* restrict row = z[order + 1] + first;
-        CAL_EACH(i, 0, n) row[i] = e[i] * down[DOWN_INCREASE];
+    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(order); j++) {
+        if (j > order) break;
+        double* restrict row = ROW(h, j);
+        const double l = down[DOWN_OLD + j];
+        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += l * e[i];
+    }
+    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, first + n);
+    if ((int)down[DOWN_ORDER] <= order) return;
+    CAL_UNROLL for (int j = ALL_ROWS(order + 1); j > 0; j--) {
+        if (j > order + 1) continue;
+        double* restrict row = ROW(h, j);
+        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] = e[i] * down[DOWN_INCREASE];
+        break;
     }
 }
 
 // One order down: the last row is taken out of the others.
-CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, int old, int first, int end) {
-    double* const* z = context->vectors;
-    const double* restrict last = z[old];
-    for (int j = 2; j < old; j++) {
+CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, history* h, int old, int n) {
+    double last[CAL_OWN_CHUNK];
+    CAL_UNROLL for (int j = ALL_ROWS(old); j > 0; j--) {
+        if (j != old) continue;
+        const double* restrict row = ROW(h, j);
+        CAL_EACH(i, 0, n) last[CAL_IN_CHUNK(i)] = row[CAL_IN_CHUNK(i)];
+    }
+    CAL_UNROLL for (int j = 2; j < ALL_ROWS(old); j++) {
+        if (j >= old) break;
         const double share = context->down[DOWN_LOWER + j];
-        double* restrict row = z[j];
-        CAL_EACH(i, first, end) row[i] -= share * last[i];
+        double* restrict row = ROW(h, j);
+        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] -= share * last[CAL_IN_CHUNK(i)];
     }
 }
 
-CAL_WIDE_INLINE void rescale(double* const* z, int order, double ratio, int first, int end) {
+CAL_WIDE_INLINE void rescale(history* h, int order, double ratio, int n) {
     double factor = 1.0;
-    for (int j = 1; j <= order; j++) {
+    CAL_UNROLL for (int j = 1; j <= ALL_ROWS(order); j++) {
+        if (j > order) break;
         factor *= ratio;
-        double* restrict row = z[j];
-        CAL_EACH(i, first, end) row[i] *= factor;
+        double* restrict row = ROW(h, j);
+        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] *= factor;
     }
 }
 
@@ -113,47 +162,61 @@ CAL_DEVICE static void normalize_history(const cal_solver_context* context, cons
 }
 
 // (P z)₀ into y, (P z)₁ into the given vector.
-CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int slope_vector, int first, int end) {
-    double* const* z = context->vectors;
-    const int n = end - first;
+CAL_WIDE_INLINE void predict(const cal_solver_context* context, const history* h, int order, int slope_vector,
+                             int first, int n) {
     double value[CAL_OWN_CHUNK], slope[CAL_OWN_CHUNK];
     CAL_EACH(i, 0, n) value[CAL_IN_CHUNK(i)] = slope[CAL_IN_CHUNK(i)] = 0.0;
-    for (int j = order; j > 0; j--) {
-        const double* restrict row = z[j] + first;
+    CAL_UNROLL for (int j = ALL_ROWS(order); j > 0; j--) {
+        if (j > order) continue;
+        const double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) {
-            value[CAL_IN_CHUNK(i)] += row[i];
-            slope[CAL_IN_CHUNK(i)] += j * row[i];
+            value[CAL_IN_CHUNK(i)] += row[CAL_IN_CHUNK(i)];
+            slope[CAL_IN_CHUNK(i)] += j * row[CAL_IN_CHUNK(i)];
         }
     }
-    const double* restrict row = z[0] + first;
+    const double* restrict row = ROW(h, 0);
     double* restrict y = context->y + first;
-    double* restrict predicted_slope = z[slope_vector] + first;
+    double* restrict predicted_slope = context->vectors[slope_vector] + first;
     CAL_EACH(i, 0, n) {
-        y[i] = value[CAL_IN_CHUNK(i)] + row[i];
+        y[i] = value[CAL_IN_CHUNK(i)] + row[CAL_IN_CHUNK(i)];
         predicted_slope[i] = slope[CAL_IN_CHUNK(i)];
     }
+}
+
+// The next step's prediction, with its order and its size.
+CAL_WIDE_INLINE void begin_step(const cal_solver_context* context, history* h, int first, int n) {
+    const double* down = context->down;
+    const int order = (int)down[DOWN_ORDER];
+    if (order < (int)down[DOWN_OLD_ORDER]) lower_order(context, h, (int)down[DOWN_OLD_ORDER], n);
+    if (down[DOWN_RATIO] != 1.0) rescale(h, order, down[DOWN_RATIO], n);
+    predict(context, h, order, CORRECTION, first, n);
 }
 
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
-    const int order = (int)down[DOWN_ORDER];
+    const int order = (int)down[DOWN_ORDER], old = (int)down[DOWN_OLD_ORDER], last = order > old ? order : old;
+    const bool commits = down[DOWN_COMMIT] != 0.0, turns = cal_joint_quaternion(column->kind) >= 0;
     switch ((gear_mode)down[DOWN_MODE]) {
     case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
-        if (down[DOWN_COMMIT] != 0.0) {
-            for (int i = first, next; i < end; i = next) {
-                next = cal_chunk_end(i, end);
-                commit(context, i, next);
-            }
-            normalize_history(context, column, order > (int)down[DOWN_OLD_ORDER] ? order : (int)down[DOWN_OLD_ORDER]);
-        }
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            if (order < (int)down[DOWN_OLD_ORDER]) lower_order(context, (int)down[DOWN_OLD_ORDER], i, next);
-            if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
-            predict(context, order, CORRECTION, i, next);
+            history h;
+            bring_rows(context, last, i, &h);
+            if (commits) commit(context, &h, i, next - i);
+            if (!commits || !turns) begin_step(context, &h, i, next - i);
+            put_rows(context, last, i, &h);
+        }
+        if (!commits || !turns) break;
+        normalize_history(context, column, last);
+        for (int i = first, next; i < end; i = next) {
+            next = cal_chunk_end(i, end);
+            history h;
+            bring_rows(context, last, i, &h);
+            begin_step(context, &h, i, next - i);
+            put_rows(context, last, i, &h);
         }
         break;
     case MODE_CORRECT: {
@@ -162,13 +225,17 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         double* restrict y = context->y;
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            predict(context, order, SLOPE_AGAIN, i, next);
+            history h;
+            bring_rows(context, order, i, &h);
+            predict(context, &h, order, SLOPE_AGAIN, i, next - i);
         }
         CAL_EACH(i, first, end) y[i] += down[DOWN_FIRST] * e[i];
         break;
     }
     }
 }
+#undef ROW
+#undef ALL_ROWS
 
 // --- Follow-up -------------------------------------------------------------------------------------------------------
 
