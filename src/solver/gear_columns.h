@@ -50,7 +50,7 @@ typedef struct gear_control {
 // --- Preparation -----------------------------------------------------------------------------------------------------
 
 // A chunk's part of the history: where it is; but a device's thread brings its number of each row into registers, and has the loops over rows
-// unrolled for that, to the largest order.
+// unrolled for that, to the largest order. Their conditions are ranges: of j == order a compiler makes the row's address again.
 typedef struct history {
 #ifdef CAL_THREAD_PER_LANE
     double own[ROWS];
@@ -61,9 +61,11 @@ typedef struct history {
 #ifdef CAL_THREAD_PER_LANE
 #define ROW(h, j) (&(h)->own[j])
 #define ALL_ROWS(last) LARGEST_ORDER
+#define FIRST_ROW(first) 0
 #else
 #define ROW(h, j) ((h)->rows[j])
 #define ALL_ROWS(last) (last)
+#define FIRST_ROW(first) (first)
 #endif
 
 CAL_WIDE_INLINE void bring_rows(const cal_solver_context* context, int last, int first, history* h) {
@@ -91,41 +93,34 @@ CAL_WIDE_INLINE void commit(const cal_solver_context* context, history* h, int f
     double* const* z = context->vectors;
     const int order = (int)down[DOWN_OLD_ORDER];
     const double* restrict e = z[CORRECTION] + first;
-    CAL_UNROLL for (int k = 0; k < ALL_ROWS(order); k++) {
-        if (k >= order) break;
-        CAL_UNROLL for (int j = ALL_ROWS(order) - 1; j >= k; j--) {
-            if (j >= order) continue;
-            double* restrict row = ROW(h, j);
-            const double* restrict above = ROW(h, j + 1);
-            CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += above[CAL_IN_CHUNK(i)];
-        }
+    CAL_UNROLL for (int k = 0; k < ALL_ROWS(order); k++)
+        CAL_UNROLL for (int j = ALL_ROWS(order) - 1; j >= FIRST_ROW(k); j--) if (k <= j && j < order) {
+        double* restrict row = ROW(h, j);
+        const double* restrict above = ROW(h, j + 1);
+        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += above[CAL_IN_CHUNK(i)];
     }
-    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(order); j++) {
-        if (j > order) break;
+    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(order); j++) if (j <= order) {
         double* restrict row = ROW(h, j);
         const double l = down[DOWN_OLD + j];
         CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += l * e[i];
     }
     if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, first + n);
     if ((int)down[DOWN_ORDER] <= order) return;
-    CAL_UNROLL for (int j = ALL_ROWS(order + 1); j > 0; j--) {
-        if (j > order + 1) continue;
+    // Rows beyond the new one are nobody's.
+    CAL_UNROLL for (int j = FIRST_ROW(order + 1); j <= ALL_ROWS(order + 1); j++) if (j > order) {
         double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] = e[i] * down[DOWN_INCREASE];
-        break;
     }
 }
 
 // One order down: the last row is taken out of the others.
 CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, history* h, int old, int n) {
     double last[CAL_OWN_CHUNK];
-    CAL_UNROLL for (int j = ALL_ROWS(old); j > 0; j--) {
-        if (j != old) continue;
+    CAL_UNROLL for (int j = FIRST_ROW(old); j <= ALL_ROWS(old); j++) if (j <= old) {
         const double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) last[CAL_IN_CHUNK(i)] = row[CAL_IN_CHUNK(i)];
     }
-    CAL_UNROLL for (int j = 2; j < ALL_ROWS(old); j++) {
-        if (j >= old) break;
+    CAL_UNROLL for (int j = 2; j < ALL_ROWS(old); j++) if (j < old) {
         const double share = context->down[DOWN_LOWER + j];
         double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] -= share * last[CAL_IN_CHUNK(i)];
@@ -134,8 +129,7 @@ CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, history* h, 
 
 CAL_WIDE_INLINE void rescale(history* h, int order, double ratio, int n) {
     double factor = 1.0;
-    CAL_UNROLL for (int j = 1; j <= ALL_ROWS(order); j++) {
-        if (j > order) break;
+    CAL_UNROLL for (int j = 1; j <= ALL_ROWS(order); j++) if (j <= order) {
         factor *= ratio;
         double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] *= factor;
@@ -166,8 +160,7 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, const history* h
                              int first, int n) {
     double value[CAL_OWN_CHUNK], slope[CAL_OWN_CHUNK];
     CAL_EACH(i, 0, n) value[CAL_IN_CHUNK(i)] = slope[CAL_IN_CHUNK(i)] = 0.0;
-    CAL_UNROLL for (int j = ALL_ROWS(order); j > 0; j--) {
-        if (j > order) continue;
+    CAL_UNROLL for (int j = ALL_ROWS(order); j > 0; j--) if (j <= order) {
         const double* restrict row = ROW(h, j);
         CAL_EACH(i, 0, n) {
             value[CAL_IN_CHUNK(i)] += row[CAL_IN_CHUNK(i)];
@@ -236,6 +229,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
 }
 #undef ROW
 #undef ALL_ROWS
+#undef FIRST_ROW
 
 // --- Follow-up -------------------------------------------------------------------------------------------------------
 
