@@ -1,10 +1,11 @@
 // See dense.h.
 #include "constraint/dense.h"
+#include "base/wide.h"
 #include <math.h>
 
 // Column after column is taken off what is left of the matrix: sums that do not wait for each other, and a compiler can make
 // lanes of them. For that each column is copied to the row above the diagonal.
-bool cal_dense_factor(double* A, int n) {
+CAL_WIDE static bool factor_dense(double* A, int n) {
     for (int k = 0; k < n; k++) {
         double* row = A + k * n;
         if (!(row[k] > 0.0)) return false;
@@ -18,6 +19,8 @@ bool cal_dense_factor(double* A, int n) {
     }
     return true;
 }
+
+bool cal_dense_factor(double* A, int n) { return factor_dense(A, n); }
 
 void cal_dense_lower(const double* L, int n, double* x) {
     for (int i = 0; i < n; i++) {

@@ -140,19 +140,10 @@ static int32_t find_entry(const cal_blocks* m, int column, int row) {
     return low;
 }
 
-void cal_blocks_add(cal_blocks* m, int i, int j, const double* block) {
-    const int p = m->place[i], q = m->place[j], rows = m->size[i], columns = m->size[j];
-    if (p == q) {
-        double* out = m->numbers + m->diagonal[p];
-        for (int k = 0; k < rows * rows; k++) out[k] += block[k];
-    } else if (p > q) {
-        double* out = m->numbers + m->at[find_entry(m, q, p)];
-        for (int k = 0; k < rows * columns; k++) out[k] += block[k];
-    } else {
-        double* out = m->numbers + m->at[find_entry(m, p, q)];
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++) out[c * rows + r] += block[r * columns + c];
-    }
+double* cal_blocks_at(cal_blocks* m, int i, int j, bool* turned) {
+    const int p = m->place[i], q = m->place[j];
+    *turned = p < q;
+    return m->numbers + (p == q ? m->diagonal[p] : m->at[p > q ? find_entry(m, q, p) : find_entry(m, p, q)]);
 }
 
 // --- Numbers ----------------------------------------------------------------------------------------------------------

@@ -35,8 +35,9 @@ typedef struct cal_blocks {
 bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_t* first, const int32_t (*pairs)[2],
                      int pair_count, cal_arena* arena);
 void cal_blocks_zero(cal_blocks* m);
-// Adds `block` (size of i × size of j, rows) to block (i, j); of (j, i) its transpose is meant, and need not be added.
-void cal_blocks_add(cal_blocks* m, int i, int j, const double* block);
+// Where block (i, j) is, in rows: size of i × size of j; turned: as (j, i), its transpose. Only one of the two is there, and of a unit's own
+// block only what is on the diagonal and below it counts.
+double* cal_blocks_at(cal_blocks* m, int i, int j, bool* turned);
 // Factors in place; false: not positive definite.
 bool cal_blocks_factor(cal_blocks* m);
 // x ← A⁻¹ x, in the units' order.

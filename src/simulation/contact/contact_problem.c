@@ -94,11 +94,22 @@ double cal_problem_times_mass(const cal_problem* p, const double* x, double* out
         const int n = p->size[i];
         const double *M = p->mass + p->mass_at[i], *mine = x + p->first[i];
         const bool diagonal = p->diagonal_mass[i];
-        for (int r = 0; r < n; r++) {
-            double row = 0.0;
-            for (int c = diagonal ? r : 0; c < (diagonal ? r + 1 : n); c++) row += M[r * n + c] * mine[c];
-            sum += row * mine[r];
-            if (out != NULL) out[p->first[i] + r] = row;
+        // Each row is a chain of sums; four go side by side.
+        for (int r = 0; r < n; r += 4) {
+            const int rows = n - r < 4 ? n - r : 4;
+            double row[4] = {0.0};
+            if (diagonal)
+                for (int k = 0; k < rows; k++) row[k] += M[(r + k) * n + r + k] * mine[r + k];
+            else if (rows == 4)
+                for (int c = 0; c < n; c++)
+                    for (int k = 0; k < 4; k++) row[k] += M[(r + k) * n + c] * mine[c];
+            else
+                for (int k = 0; k < rows; k++)
+                    for (int c = 0; c < n; c++) row[k] += M[(r + k) * n + c] * mine[c];
+            for (int k = 0; k < rows; k++) {
+                sum += row[k] * mine[r + k];
+                if (out != NULL) out[p->first[i] + r + k] = row[k];
+            }
         }
     }
     return sum;

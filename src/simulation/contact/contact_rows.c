@@ -1,4 +1,5 @@
 // The rows of a contact problem: the law of one contact, the matrix that all of them make, and what they do to velocities.
+#include "base/wide.h"
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
@@ -18,8 +19,11 @@ void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, co
                 for (int c = 0; c < FREE; c++) out[r] += J[r * FREE + c] * mine[c];
             continue;
         }
-        for (int r = 0; r < 3; r++)
-            for (int c = 0; c < n; c++) out[r] += J[r * n + c] * mine[c];
+        // Each sum is a chain; the three go side by side.
+        double sum[3] = {out[0], out[1], out[2]};
+        for (int c = 0; c < n; c++)
+            for (int r = 0; r < 3; r++) sum[r] += J[r * n + c] * mine[c];
+        for (int r = 0; r < 3; r++) out[r] = sum[r];
     }
 }
 
@@ -96,33 +100,33 @@ static void times_stiffness(const double* G, const double* J, int n, double* lef
             left[r * n + c] = G[3 * r] * J[c] + G[3 * r + 1] * J[n + c] + G[3 * r + 2] * J[2 * n + c];
 }
 
-// block = Jᵀ left: n × m.
-static void times_rows(const double* J, int n, const double* left, int m, double* block) {
-    for (int r = 0; r < n; r++)
-        for (int c = 0; c < m; c++)
-            block[r * m + c] = J[r] * left[c] + J[n + r] * left[m + c] + J[2 * n + r] * left[2 * m + c];
+// out += Jᵀ left, n × m; of a unit's own block, where n is m, what is on the diagonal and below it: nobody reads the rest.
+CAL_WIDE_INLINE void add_product(const double* J, int n, const double* left, int m, bool below, double* restrict out) {
+    for (int r = 0; r < n; r++) {
+        const double a = J[r], b = J[n + r], c = J[2 * n + r];
+        const int end = below ? r + 1 : m;
+        for (int k = 0; k < end; k++) out[r * m + k] += a * left[k] + b * left[m + k] + c * left[2 * m + k];
+    }
 }
 
-// Jᵀ G K of two sides of a contact.
-static void find_block(const double* G, const double* J, int n, const double* K, int m, double* left, double* block) {
-    if (n == FREE && m == FREE) {
-        times_stiffness(G, K, FREE, left);
-        times_rows(J, FREE, left, FREE, block);
-        return;
-    }
-    times_stiffness(G, K, m, left);
-    times_rows(J, n, left, m, block);
+CAL_WIDE static void add_contact_rows(const double* J, int n, const double* left, int m, bool below, double* out) {
+    if (n == FREE && m == FREE && !below)
+        add_product(J, FREE, left, FREE, false, out);
+    else
+        add_product(J, n, left, m, below, out);
+}
+
+static void add_mass(const double* M, int n, double share, double* out) {
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c <= r; c++) out[r * n + c] += share * M[r * n + c];
 }
 
 void cal_problem_assemble(cal_problem* p, double share) {
-    double *left = p->left, *block = p->block;
+    bool turned;
     cal_blocks_zero(&p->matrix);
-    for (int i = 0; i < p->group->unit_count; i++) {
-        if (p->passive[i]) continue;
-        const double* M = p->mass + p->mass_at[i];
-        for (int k = 0; k < p->size[i] * p->size[i]; k++) block[k] = share * M[k];
-        cal_blocks_add(&p->matrix, i, i, block);
-    }
+    for (int i = 0; i < p->group->unit_count; i++)
+        if (!p->passive[i])
+            add_mass(p->mass + p->mass_at[i], p->size[i], share, cal_blocks_at(&p->matrix, i, i, &turned));
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         if (touch->impulse[0] == 0.0 || touch->passive) continue;
@@ -130,9 +134,14 @@ void cal_problem_assemble(cal_problem* p, double share) {
             for (int t = 0; t <= s; t++) {
                 const int i = touch->unit[s], j = touch->unit[t];
                 if (i < 0 || j < 0) continue;
-                find_block(touch->stiffness, touch->jacobian[s], p->size[i], touch->jacobian[t], p->size[j], left,
-                           block);
-                cal_blocks_add(&p->matrix, i, j, block);
+                const int n = p->size[i], m = p->size[j];
+                double* out = cal_blocks_at(&p->matrix, i, j, &turned);
+                // Jᵀ G K of two sides.
+                times_stiffness(touch->stiffness, touch->jacobian[t], m, p->left);
+                if (turned)
+                    add_contact_rows(p->left, m, touch->jacobian[s], n, false, out);
+                else
+                    add_contact_rows(touch->jacobian[s], n, p->left, m, i == j, out);
             }
     }
 }
