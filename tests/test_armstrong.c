@@ -79,7 +79,7 @@ static void check_against_aba(const cal_model* model, const char* name) {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         cal_test_engine other = execute(model, "aba", 1, seed);
         double* expected = get_accelerations(&other);
-        for (int lanes = 1; lanes <= 8; lanes *= 8) {
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_test_engine engine = execute(model, "armstrong", lanes, seed);
             double* qdd = get_accelerations(&engine);
             cal_test_expect_below(cal_test_largest_difference(qdd, expected, size) / cal_test_largest(expected, size),
@@ -96,7 +96,7 @@ static void check_lanes(const cal_model* model, const char* name) {
     const size_t size = (size_t)cal_model_v_count(model);
     for (uint64_t seed = 1; seed <= 2; seed++) {
         double* first = NULL;
-        for (int lanes = 1; lanes <= 8; lanes *= 2) {
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_test_engine engine = execute(model, "armstrong", lanes, seed);
             double* qdd = get_accelerations(&engine);
             if (!first)
@@ -158,7 +158,7 @@ static void test_every_solver_gives_the_trajectory_of_aba(void** unused) {
 // Dead lanes stay at rest, so that the solver's sums see nothing of them.
 static void check_simulation_lanes(const cal_model* model, const char* name) {
     uint64_t hash = 0;
-    for (int lanes = 1; lanes <= 8; lanes *= 2) {
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
         cal_machine* machine = NULL;
         assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
         cal_sim* sim = simulate(model, "gear", "armstrong", machine, 1e-3, 0.02);
@@ -177,7 +177,7 @@ static void test_simulations_do_not_depend_on_lanes(void** unused) {
 // The fast band after a slow one that saw other hinge torques is the whole evaluation, to the bit: torques are fast.
 static void check_bands(const cal_model* model, const char* name) {
     const size_t size = (size_t)cal_model_v_count(model);
-    for (int lanes = 1; lanes <= 8; lanes *= 2) {
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
         cal_test_engine whole = execute(model, "armstrong", lanes, 2), banded = execute(model, "armstrong", lanes, 2);
         double *tau = cal_test_numbers(size), *expected = get_accelerations(&whole);
         assert_int_equal(cal_state_get(banded.state, CAL_TAU, tau), CAL_OK);
@@ -280,7 +280,7 @@ static double check_wrong(const cal_test_engine* engine, const double* qdd, size
 
 static void check_the_check(const cal_model* model, const char* name) {
     const size_t size = (size_t)cal_model_v_count(model);
-    for (int lanes = 1; lanes <= 8; lanes *= 8) {
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
         cal_test_engine engine = execute(model, "armstrong", lanes, 2);
         double* qdd = get_accelerations(&engine);
         const double largest = cal_test_largest(qdd, size);

@@ -59,7 +59,7 @@ static void check_equal(const cal_model* model, const char* name) {
     get(&aba, CAL_QDD, expected);
     const double scale = cal_test_largest(expected, n);
     for (int s = 0; s < SCHEDULES; s++)
-        for (int lanes = 1; lanes <= 8; lanes *= 2) {
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_machine* machine = serial(lanes);
             if (!machine) continue;
             char what[128];

@@ -274,7 +274,7 @@ static void stops_where_the_energy_explodes(void** unused) {
 static void ends_in_the_same_state_with_all_lanes(void** unused) {
     (void)unused;
     char first[17] = "";
-    for (int lanes = 1; lanes <= 8; lanes *= 2) {
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
         char arguments[128];
         snprintf(arguments, sizeof arguments, "sim mobile:s=2,l=3,o=5 --time 1 --lanes %d --json", lanes);
         cal_test_outcome o = cal_test_run_well(arguments);

@@ -369,6 +369,7 @@ static void machines_have_the_same_bits(void** state) {
             cal_sim_def def = cal_default_sim_def();
             cal_threads_def threads = cal_default_threads_def();
             threads.workers = k - 2;
+            if (k < 4 && 1 << k > cal_best_lanes()) continue;
             if (k < 4)
                 assert_int_equal(cal_machine_serial(1 << k, &def.machine, NULL), CAL_OK);
             else

@@ -13,7 +13,7 @@ static void check_forward(const cal_model* model, const char* name) {
     for (uint64_t seed = 1; seed <= 2; seed++) {
         cal_test_motion motion = cal_test_random_motion(model, seed);
         uint64_t hash = 0;
-        for (int lanes = 1; lanes <= 8; lanes *= 2) {
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_test_engine engine = cal_test_open(model, "aba", lanes);
             cal_test_load(&engine, &motion);
             if (seed == 2) cal_test_push(&engine, seed);
@@ -34,7 +34,7 @@ static void check_forward(const cal_model* model, const char* name) {
 static void check_simulation(const cal_model* model, const char* name) {
     uint64_t hash = 0;
     cal_test_motion motion = cal_test_random_motion(model, 3);
-    for (int lanes = 1; lanes <= 8; lanes *= 2) {
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
         cal_sim_def def = cal_default_sim_def();
         cal_sim* sim = NULL;
         cal_error error;
@@ -81,7 +81,7 @@ static void test_mobile_at_rest_stays(void** unused) {
         cal_model* model = cal_test_model(names[i]);
         const size_t size = (size_t)cal_model_v_count(model);
         double* qdd = cal_test_numbers(size);
-        for (int lanes = 1; lanes <= 8; lanes *= 2) {
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_test_engine engine = cal_test_open(model, "aba", lanes);
             cal_test_execute(&engine);
             assert_int_equal(cal_state_get(engine.state, CAL_QDD, qdd), CAL_OK);

@@ -38,7 +38,7 @@ static void test_random_trees_fill_most_lanes(void** unused) {
                                         "random:n=6000,seed=2,branching=0.05"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
-        for (int lanes = 2; lanes <= 8; lanes *= 2) {
+        for (int lanes = 2; lanes <= cal_best_lanes(); lanes *= 2) {
             cal_machine* machine = make_machine(1, lanes);
             const int used = used_percent(model, machine);
             if (used < 80) fail_msg("%s: %d %% of %d lanes are in use", names[i], used, lanes);
@@ -78,7 +78,7 @@ static void test_lanes_and_cores_have_the_bits_of_one_lane(void** unused) {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i].model);
         const uint64_t alone = end_of(model, runs[i].solver, runs[i].algorithm, 1, 1);
-        for (int lanes = 2; lanes <= 8; lanes *= 2) {
+        for (int lanes = 2; lanes <= cal_best_lanes(); lanes *= 2) {
             const int workers = lanes == 4 ? 3 : 1;
             if (end_of(model, runs[i].solver, runs[i].algorithm, workers, lanes) != alone)
                 fail_msg("%s, %s: other bits with %d lanes on %d cores", runs[i].model, runs[i].solver, lanes, workers);
@@ -109,7 +109,8 @@ static void test_hubs_and_combs_are_right(void** unused) {
     if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     const uint64_t alone = end_of(model, "gear", "aba", 1, 1);
-    for (int lanes = 2; lanes <= 8; lanes *= 2) assert_int_equal(end_of(model, "gear", "aba", 1, lanes), alone);
+    for (int lanes = 2; lanes <= cal_best_lanes(); lanes *= 2)
+        assert_int_equal(end_of(model, "gear", "aba", 1, lanes), alone);
     cal_model_destroy(model);
 }
 

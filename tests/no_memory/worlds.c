@@ -177,7 +177,30 @@ static cal_status scenes(campaign* c) {
 
 static cal_status divided(campaign* c) { return scene(c, "atoms:n=200", "threads:2", 0.05); }
 
+// Arms with boxes: groups, and multibodies in them, in domains of several threads.
+static cal_status divided_groups(campaign* c) { return scene(c, "robots:n=32,boxes=2", "threads:2", 0.005); }
+
 #ifdef CALDER_HAVE_EXPAT
+// A ball falls onto an arm that hangs at its stops: stops in contact groups, and impacts of several at once.
+static cal_status stopped(campaign* c) {
+    static const char text[] =
+        "<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='1 1 1'/>"
+        "<body pos='0 0 .5'><joint axis='0 1 0' range='-1 1'/><geom type='capsule' size='.05' fromto='0 0 0 .4 0 0'/>"
+        "<body pos='.4 0 0'><joint axis='0 1 0' range='-5 5'/><geom type='capsule' size='.05' fromto='0 0 0 .4 0 0'/>"
+        "</body></body><body pos='.5 0 .7'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+    cal_status status = CAL_OK;
+    cal_model* model = NULL;
+    cal_world* world = NULL;
+    DO(cal_campaign_model(c, text, &model));
+    DO(cal_world_from_model(model, NULL, &world, &c->error));
+    DO_OR_END(cal_world_advance(world, 0.25, &c->error));
+    status = note_world(c, world);
+end:
+    cal_world_destroy(world);
+    cal_model_destroy(model);
+    return status;
+}
+
 // A gripper that lets go and takes hold again.
 static cal_status connected(campaign* c) {
     static const char text[] =
@@ -210,7 +233,9 @@ const named_scenario cal_world_scenarios[] = {{"world, timewarp", timewarp},
                                               {"world, rollbacks", rollbacks},
                                               {"scenes", scenes},
                                               {"world on two cores", divided},
+                                              {"groups on two cores", divided_groups},
 #ifdef CALDER_HAVE_EXPAT
+                                              {"world with stops", stopped},
                                               {"world with a constraint", connected},
 #endif
                                               {NULL, NULL}};

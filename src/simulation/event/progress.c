@@ -7,9 +7,9 @@
 // A world needs a few events per body and window. In a thousand times as many as there are, and some for small worlds, time must get
 // on by a millionth of a window: at a slower pace one window would take 10⁹ events per body, hours.
 static const double LEAST_SHARE = 1e-6;
-// Of the loops for comparison, which take each look for an event and are for small worlds: at this pace a window takes minutes per body.
+// Of the loops for comparison, which take each look for an event and are for small worlds: at this pace a window takes minutes.
 static const double LEAST_SHARE_OF_LOOKS = 1e-4;
-enum { EVENTS_EACH = 1000, SOME = 100 };
+enum { EVENTS_EACH = 1000, LOOKS_EACH = 100, SOME = 100 };
 
 void cal_progress_begin(cal_world* world) {
     world->watch_events = 0;
@@ -34,8 +34,10 @@ static cal_status fail_stuck(const cal_world* world, const cal_event_slot* slot,
 
 cal_status cal_progress_check(cal_world* world, const cal_event_slot* slot, double scale, cal_error* error) {
     if (world->now > world->watch_best) world->watch_best = world->now;
-    if (++world->watch_events < (int64_t)EVENTS_EACH * (world->events.slot_count + SOME)) return CAL_OK;
-    const double least = world->def.loop == CAL_TIMEWARP ? LEAST_SHARE : LEAST_SHARE_OF_LOOKS;
+    const bool looks = world->def.loop != CAL_TIMEWARP;
+    if (++world->watch_events < (int64_t)(looks ? LOOKS_EACH : EVENTS_EACH) * (world->events.slot_count + SOME))
+        return CAL_OK;
+    const double least = looks ? LEAST_SHARE_OF_LOOKS : LEAST_SHARE;
     if (!(world->watch_best - world->watch_from > least * scale)) return fail_stuck(world, slot, error);
     world->watch_events = 0;
     world->watch_from = world->watch_best;
