@@ -263,11 +263,12 @@ bool cal_constraints_are_closed(const cal_constraints* set) {
 // it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular
 // position what is left open comes back divided by the square of the distance to it. Sizes are one at least: what is closed without
 // them is closed.
-static double openness(const cal_constraints* set, bool of_speed) {
+// sized: sizes are those of the last call, from which they differ by a correction only.
+static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     double out = most_open(set, 0, set->row_count, of_speed);
     if (out <= set->closed) return out;
     out = 0.0;
-    find_extents(set, of_speed);
+    if (!sized) find_extents(set, of_speed);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
@@ -284,7 +285,7 @@ static double openness(const cal_constraints* set, bool of_speed) {
 
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
-    double open = set->loops ? openness(set, false) : 0.0;
+    double open = set->loops ? openness(set, false, false) : 0.0;
     for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
@@ -356,10 +357,10 @@ static bool too_near(const cal_constraints* set, double blind) {
            cal_constraints_distance(set) < blind;
 }
 
-// set->change ← what set->right asks for: in directions that are kept while these get on, else in those of the mass matrix here, which
-// are factored anew unless that is done. False: so near to a singular position that it had better stay open.
-static bool find_correction(cal_constraints* set, double blind, bool* along, bool* factored) {
-    *along = *along && cal_directions_correct(set) && largest(set->change, set->model->v_count) <= LONGEST;
+// set->change ← what set->right asks for: in directions that are kept while these get on (again: with the matrix that they had), else in
+// those of the mass matrix here, which are factored anew unless that is done. False: so near to a singular position that it had better stay open.
+static bool find_correction(cal_constraints* set, double blind, bool again, bool* along, bool* factored) {
+    *along = *along && cal_directions_correct(set, again) && largest(set->change, set->model->v_count) <= LONGEST;
     if (*along) return true;
     if (!*factored) cal_matrix_make(set);
     scale_right(set, *factored);
@@ -377,20 +378,21 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
     const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
     cal_constraints_evaluate(set, q, v);
-    double now = openness(set, false);
-    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
+    double now = openness(set, false, false);
+    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v), again = false;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
-        if (!find_correction(set, set->blind * set->blind, &along, &factored)) return true;
+        if (!find_correction(set, set->blind * set->blind, again, &along, &factored)) return true;
         const double change = largest(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
         // Near the solution the matrix need not be found anew: what is left is of second order.
-        factored = factored && change < NEAR;
+        again = change < NEAR;
+        factored = factored && again;
         const double before = now;
         cal_constraints_evaluate(set, q, v);
-        now = openness(set, false);
+        now = openness(set, false, along);
         along = along && now < GETS_ON * before;
         // Far off a correction may open before it closes.
         if (now < before || before > LITTLE) continue;
@@ -404,16 +406,16 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
     const size_t size = (size_t)set->model->v_count * sizeof *v;
     cal_constraints_evaluate(set, q, v);
-    double now = openness(set, true);
+    double now = openness(set, true, false);
     bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        if (!find_correction(set, set->blind, &along, &factored)) return;
+        if (!find_correction(set, set->blind, k > 0, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
         cal_constraints_evaluate(set, q, v);
-        now = openness(set, true);
+        now = openness(set, true, along);
         along = along && now < GETS_ON * before;
         if (now < before) continue;
         memcpy(v, set->before, size);

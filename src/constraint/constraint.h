@@ -25,7 +25,8 @@
 #include "pass/mass_factor.h"
 #include "plan/plan.h"
 
-// Directions of closing that are kept (directions.h).
+// Directions of closing that are kept (directions.h); CAL_CONSTRAINT_ROWS, rounded up to whole lanes.
+enum { CAL_DIRECTIONS_MOST = 8 };
 typedef struct cal_directions {
     double *numbers, *kept,
         *share;            // v_count × rows, rounded up to whole lanes: made last, kept, and room; NULL: too many rows
@@ -35,6 +36,7 @@ typedef struct cal_directions {
     // Of the last evaluation; false: there was none since some were kept.
     bool found;
     double *found_q, found_time, found_distance;
+    double matrix[CAL_DIRECTIONS_MOST][CAL_DIRECTIONS_MOST]; // A N of the last correction
 } cal_directions;
 // Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
 typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;

@@ -8,7 +8,7 @@
 
 // A position whose distance from a singular one is so many times that within which nothing is projected is none that a step leads into.
 static const double CLEAR = 8.0;
-enum { MOST = 8 }; // CAL_CONSTRAINT_ROWS, rounded up to whole lanes
+enum { MOST = CAL_DIRECTIONS_MOST };
 _Static_assert((int)MOST >= (int)CAL_CONSTRAINT_ROWS, "a number per row");
 
 static int round_to_lanes(int rows) { return rows <= 2 ? rows : rows <= 4 ? 4 : MOST; }
@@ -103,6 +103,14 @@ void cal_directions_keep(cal_constraints* set) {
     d->time = d->found_time, d->distance = d->found_distance;
     d->held = d->made = true;
     d->found = false;
+}
+
+void cal_directions_restore(cal_constraints* set, bool held, double time, double distance) {
+    cal_directions* d = &set->directions;
+    exchange(&d->q, &d->found_q);
+    d->time = time, d->distance = distance;
+    d->held = held;
+    d->made = d->found = false;
 }
 
 bool cal_directions_serve(cal_constraints* set, const double* q, const double* v) {
@@ -221,10 +229,11 @@ static bool eliminate(double A[MOST][MOST], int count, double* x) {
     return true;
 }
 
-bool cal_directions_correct(cal_constraints* set) {
+bool cal_directions_correct(cal_constraints* set, bool again) {
     double AN[MOST][MOST], x[MOST];
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
-    multiply_rows(set, AN);
+    if (!again) multiply_rows(set, set->directions.matrix);
+    memcpy(AN, set->directions.matrix, sizeof AN);
     if (!eliminate(AN, set->row_count, x)) return false;
     apply(set, set->directions.kept, x);
     return true;

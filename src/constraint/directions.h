@@ -23,8 +23,10 @@ void cal_directions_note(cal_constraints* set);
 void cal_directions_keep(cal_constraints* set);
 // Whether the kept ones are of use, as set->along says: not next to a singular position, nor where rows follow from others. Rows are evaluated at q and v.
 bool cal_directions_serve(cal_constraints* set, const double* q, const double* v);
-// set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last; false: it has no inverse.
-bool cal_directions_correct(cal_constraints* set);
+// set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last, or again as it was; false: it has no inverse.
+bool cal_directions_correct(cal_constraints* set, bool again);
+// Those of the place in set->directions.found_q are the kept ones, if any are.
+void cal_directions_restore(cal_constraints* set, bool held, double time, double distance);
 // There are none any more.
 static inline void cal_directions_forget(cal_constraints* set) {
     set->directions.held = set->directions.made = set->directions.found = false;
