@@ -3,6 +3,7 @@
 #include "pass/mass_factor.h"
 #include "base/memory.h"
 #include "base/wide.h"
+#include "math/four.h"
 #include "pass/aba.h"
 #include <math.h>
 #include <string.h>
@@ -356,17 +357,44 @@ CAL_WIDE_INLINE void accelerate_node(const cal_node* node, const cal_node_motion
     for (int i = 0; i < 3; i++) out[3 + i] += 2.0 * coriolis[i] + extra[3 + i];
 }
 
-void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
-                            double* out) {
+// The same of a revolute joint, three numbers in four lanes: from its parent's angular and linear acceleration to its own.
+CAL_WIDE_INLINE void accelerate_revolute(const cal_node_motion* own, const cal_node_motion* parent, double v,
+                                         double qdd, cal_four* angular, cal_four* linear) {
+    const cal_four none = {0.0}, z = {own->rotation[2], own->rotation[5], own->rotation[8]};
+    const cal_four joint = none + z * v, extra = none + z * qdd;
+    const cal_four turn = cal_load_four(parent->angular), arm = cal_load_four(own->arm);
+    const cal_four gyration = cal_cross_four(turn, joint), inward = cal_cross_four(turn, cal_cross_four(turn, arm)),
+                   lever = cal_cross_four(*angular, arm);
+    *angular = *angular + gyration + extra;
+    *linear = *linear + lever + inward;
+}
+
+CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_motion* motions, const double* v,
+                                      const double* qdd, double* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     static const double rest[SIX] = {0.0};
-    for (int n = 0; n < model->node_count; n++) {
+    cal_four angular = {0.0}, linear = {0.0}; // of node `last`
+    for (int n = 0, last = -1; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
         const int parent = node->parent;
-        accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent],
-                        parent < 0 ? rest : out + SIX * (size_t)parent, v + node->first_v, qdd + node->first_v,
-                        out + SIX * (size_t)n);
+        const double *above = parent < 0 ? rest : out + SIX * (size_t)parent, *rate = v + node->first_v,
+                     *faster = qdd + node->first_v;
+        double* to = out + SIX * (size_t)n;
+        if (node->kind != CAL_REVOLUTE) {
+            accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent], above, rate, faster, to);
+            continue;
+        }
+        if (parent < 0 || parent != last) angular = cal_load_three(above), linear = cal_load_three(above + 3);
+        accelerate_revolute(&motions[n], parent < 0 ? &ground : &motions[parent], *rate, *faster, &angular, &linear);
+        cal_store_four(angular, to);
+        cal_store_three(linear, to + 3);
+        last = n;
     }
+}
+
+void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
+                            double* out) {
+    accelerate_nodes(model, motions, v, qdd, out);
 }
 
 // What is compiled several times is not called from other files (base/wide.h).

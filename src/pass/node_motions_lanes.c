@@ -1,6 +1,7 @@
 // Motions of all nodes, parents first (constraint_rows.h). Compiled once for each width (aba_lanes.c says how): sine and cosine of many
 // joints are found in lanes, what recurs down the tree runs joint by joint: of revolute ones, with three numbers of a vector in four
 // lanes, where there are so many. A chain's motion stays in registers.
+#include "math/four.h"
 #include "pass/body_frames.h"
 #include "pass/constraint_rows.h"
 #include <stddef.h>
@@ -85,22 +86,8 @@ static inline void find_velocity(const cal_node* node, const cal_node_motion* pa
 #if CAL_WIDTH > 2
 // --- Three numbers in four lanes ---------------------------------------------------------------------------------------
 
-typedef double four __attribute__((vector_size(32)));
-#define SHUFFLE __builtin_shufflevector
-
-static inline four load_four(const double* from) {
-    four out;
-    memcpy(&out, from, sizeof out);
-    return out;
-}
-static inline void store_three(four x, double* to) { to[0] = x[0], to[1] = x[1], to[2] = x[2]; }
-// The number after the three is written as well: one that comes later.
-static inline void store_four(four x, double* to) { memcpy(to, &x, sizeof x); }
-
-static inline four cross_four(four a, four b) {
-    const four c = a * SHUFFLE(b, b, 1, 2, 0, 3) - SHUFFLE(a, a, 1, 2, 0, 3) * b;
-    return SHUFFLE(c, c, 1, 2, 0, 3);
-}
+typedef cal_four four;
+#define SHUFFLE CAL_SHUFFLE
 
 // Columns of a rotation, origin and velocities of a node, as those below it need them.
 typedef struct quick {
@@ -113,26 +100,26 @@ static inline void turn_rows(four* x, four* y, four* z) {
 }
 
 static inline quick load_quick(const cal_node_motion* m, bool moved) {
-    quick out = {.angular = load_four(m->angular), .linear = {m->linear[0], m->linear[1], m->linear[2]}};
+    quick out = {.angular = cal_load_four(m->angular), .linear = cal_load_three(m->linear)};
     if (!moved) return out;
-    out.x = load_four(m->rotation), out.y = load_four(m->rotation + 3), out.z = load_four(m->rotation + 6);
+    out.x = cal_load_four(m->rotation), out.y = cal_load_four(m->rotation + 3), out.z = cal_load_four(m->rotation + 6);
     turn_rows(&out.x, &out.y, &out.z);
-    out.base = load_four(m->base), out.origin = load_four(m->origin);
+    out.base = cal_load_four(m->base), out.origin = cal_load_four(m->origin);
     return out;
 }
 
 // find_place and find_velocity of a revolute joint that has a parent: from that one's motion to its own.
 static inline void move_quick(const cal_node* node, double v, double s, double c, bool moved, quick* m,
                               cal_node_motion* own) {
-    four arm = load_four(own->arm), z = {own->rotation[2], own->rotation[5], own->rotation[8]};
+    four arm = cal_load_four(own->arm), z = {own->rotation[2], own->rotation[5], own->rotation[8]};
     if (moved) {
         // L = R₀ Rot_z(q), row by row: c f₀ + s f₁, c f₁ − s f₀, f₂.
         const four cosines = {c, c, 1.0, 1.0}, sines = {s, -s, 0.0, 0.0};
         double L[3][4];
         for (int i = 0; i < 3; i++) {
-            const four fixed = load_four(node->rotation + 3 * i),
+            const four fixed = cal_load_four(node->rotation + 3 * i),
                        turned = cosines * fixed + sines * SHUFFLE(fixed, fixed, 1, 0, 2, 3);
-            store_four(SHUFFLE(turned, fixed, 0, 1, 6, 7), L[i]);
+            cal_store_four(SHUFFLE(turned, fixed, 0, 1, 6, 7), L[i]);
         }
         const double* offset = node->offset;
         arm = m->x * offset[0] + m->y * offset[1] + m->z * offset[2];
@@ -143,16 +130,16 @@ static inline void move_quick(const cal_node* node, double v, double s, double c
         m->origin = m->origin + arm;
         four rows[3] = {x, y, z};
         turn_rows(&rows[0], &rows[1], &rows[2]);
-        for (int i = 0; i < 3; i++) store_four(rows[i], own->rotation + 3 * i);
-        store_four(m->base, own->base);
-        store_four(m->origin, own->origin);
-        store_four(arm, own->arm);
+        for (int i = 0; i < 3; i++) cal_store_four(rows[i], own->rotation + 3 * i);
+        cal_store_four(m->base, own->base);
+        cal_store_four(m->origin, own->origin);
+        cal_store_four(arm, own->arm);
     }
-    const four swing = cross_four(m->angular, arm), none = {0.0};
+    const four swing = cal_cross_four(m->angular, arm), none = {0.0};
     m->angular = m->angular + z * v;
     m->linear = m->linear + swing + none;
-    store_four(m->angular, own->angular);
-    store_three(m->linear, own->linear);
+    cal_store_four(m->angular, own->angular);
+    cal_store_three(m->linear, own->linear);
 }
 _Static_assert(offsetof(cal_node, offset) == offsetof(cal_node, rotation) + 9 * sizeof(double),
                "read with the rotation");
