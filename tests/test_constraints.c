@@ -331,6 +331,30 @@ static void scenes_keep_their_constraints_and_their_energy(void** state) {
     }
 }
 
+// Projections take one solver's equation as it is: with half the step rk4 errs by a sixteenth.
+static void projections_keep_the_order(void** state) {
+    (void)state;
+    static const char* const names[] = {"slidercrank", "fivebar", "ring:n=5"};
+    for (int i = 0; i < 3; i++) {
+        cal_model* model = cal_test_model(names[i]);
+        const size_t count = (size_t)cal_model_q_count(model);
+        double *q[3] = {cal_test_numbers(count), cal_test_numbers(count), cal_test_numbers(count)}, error[2];
+        for (int k = 0; k < 3; k++) {
+            cal_sim_def def = cal_default_sim_def();
+            cal_sim* sim = NULL;
+            def.solver = "rk4", def.step = k == 2 ? 0.00025 : 0.008 / (k + 1);
+            assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+            advance(sim, 0.4, names[i]);
+            memcpy(q[k], cal_sim_q(sim), count * sizeof(double));
+            cal_sim_destroy(sim);
+        }
+        for (int k = 0; k < 2; k++) error[k] = cal_test_largest_difference(q[k], q[2], count);
+        cal_test_expect_below(error[1], error[0] / 12.0, "error with half the step", names[i]);
+        for (int k = 0; k < 3; k++) free(q[k]);
+        cal_model_destroy(model);
+    }
+}
+
 static void every_solver_keeps_them(void** state) {
     (void)state;
     static const char* const names[] = {"fivebar", "rolling-disk", "bricard"};
@@ -736,6 +760,7 @@ int main(void) {
         cmocka_unit_test(a_leaning_disk_rolls_in_a_circle),
         cmocka_unit_test(andrews_squeezer_meets_its_reference),
         cmocka_unit_test(scenes_keep_their_constraints_and_their_energy),
+        cmocka_unit_test(projections_keep_the_order),
         cmocka_unit_test(every_solver_keeps_them),
         cmocka_unit_test(machines_have_the_same_bits),
         cmocka_unit_test(many_loops_run),

@@ -59,7 +59,7 @@ static long count_inbound() {
     I.T.xx = I.T.yy = I.T.zz = counted{1.0};
     operations = 0;
     add_own(&I, at.constants, at.scratch);
-    inbound(CAL_REVOLUTE, &I, at.force, at.constants, nullptr, at.record);
+    inbound(CAL_REVOLUTE, &I, at.force, at.constants, nullptr, at.record, nullptr);
     return operations;
 }
 

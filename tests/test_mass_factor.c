@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROWS = 4 }; // of shares in lanes
+
 // M⁻¹ Jᵀ f and Jᵀ f of a wrench on every node, and the diagonal of M⁻¹, with the factors made on a machine.
 static void solve_on(const cal_model* model, cal_machine* machine, const int32_t* owners, const double* q,
                      double* answer, double* forces, double* diagonal) {
@@ -139,10 +141,76 @@ static void has_the_same_bits_everywhere(void** unused) {
     cal_test_on_every_model(check_bits);
 }
 
+// The factors that an execution of aba leaves: M⁻¹ Jᵀ f of the same wrenches, and of shares in lanes.
+static void solve_shared(const cal_model* model, int lanes, const double* q, const double* share, double* answer,
+                         double* rates) {
+    cal_machine* machine = serial(lanes);
+    cal_mass_factor tree;
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    cal_error error;
+    assert_int_equal(cal_mass_factor_create(model, &tree), CAL_OK);
+    assert_int_equal(cal_plan_create(model, "aba", machine, &plan, &error), CAL_OK);
+    assert_int_equal(cal_state_create(plan, &state), CAL_OK);
+    assert_int_equal(cal_state_keep_responses(state), CAL_OK);
+    assert_int_equal(cal_state_set(state, CAL_Q, q), CAL_OK);
+    assert_int_equal(cal_plan_execute(plan, state, &error), CAL_OK);
+    cal_mass_factor_take(&tree, &state->context);
+    for (int i = 0; i < 6 * model->node_count; i++) tree.wrench[i] = 0.5 + (double)(i % 7) - (double)(i % 4);
+    cal_mass_factor_solve(&tree, answer);
+    cal_mass_factor_outbound_rows(&tree, plan->variant, share, ROWS, rates);
+    // Lane by lane as one by itself.
+    const size_t n = (size_t)model->v_count;
+    double *own = cal_test_numbers(n), *out = cal_test_numbers(n), *lane = cal_test_numbers(n);
+    for (size_t k = 0; k < ROWS; k++) {
+        for (size_t i = 0; i < n; i++) own[i] = share[i * ROWS + k], lane[i] = rates[i * ROWS + k];
+        cal_mass_factor_outbound(&tree, own, out);
+        cal_test_expect_below(cal_test_largest_difference(out, lane, n), 1e-12 * (1.0 + cal_test_largest(out, n)),
+                              "rates in lanes", "aba");
+    }
+    free(own), free(out), free(lane);
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
+    cal_mass_factor_destroy(&tree);
+    cal_machine_destroy(machine);
+}
+
+static void check_shared(const cal_model* model, const char* name) {
+    const size_t n = (size_t)model->v_count;
+    if (!cal_mass_factor_is_shared(model)) return;
+    double *expected = cal_test_numbers(n), *forces = cal_test_numbers(n), *diagonal = cal_test_numbers(n);
+    double *answer[2] = {cal_test_numbers(n), cal_test_numbers(n)}, *share = cal_test_numbers(n * ROWS);
+    double* rates[2] = {cal_test_numbers(n * ROWS), cal_test_numbers(n * ROWS)};
+    cal_test_motion motion = cal_test_random_motion(model, 3);
+    cal_random random = {5};
+    for (size_t i = 0; i < n * ROWS; i++) share[i] = cal_random_between(&random, -0.5, 0.5);
+    cal_machine* machine = serial(1);
+    solve_on(model, machine, NULL, motion.q, expected, forces, diagonal);
+    cal_machine_destroy(machine);
+    solve_shared(model, 1, motion.q, share, answer[0], rates[0]);
+    cal_test_expect_below(cal_test_largest_difference(expected, answer[0], n), 1e-10 * cal_test_largest(expected, n),
+                          "M⁻¹ Jᵀ f by aba's factors", name);
+    for (int lanes = 2; lanes <= cal_best_lanes(); lanes *= 2) {
+        solve_shared(model, lanes, motion.q, share, answer[1], rates[1]);
+        if (memcmp(answer[0], answer[1], n * sizeof(double)) != 0 ||
+            memcmp(rates[0], rates[1], n * ROWS * sizeof(double)) != 0)
+            fail_msg("%s: other bits with %d lanes", name, lanes);
+    }
+    cal_test_motion_free(&motion);
+    free(expected), free(forces), free(diagonal), free(share);
+    for (int k = 0; k < 2; k++) free(answer[k]), free(rates[k]);
+}
+
+static void aba_leaves_the_same_factors(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_shared);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_with_the_mass_matrix),
         cmocka_unit_test(has_the_same_bits_everywhere),
+        cmocka_unit_test(aba_leaves_the_same_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@
 
 enum { BEFORE = 20, STEPS = 50 };
 
-static const char* const models[] = {"random:n=12,seed=5", "humanoid:floor=0", "fourbar:n=3", "ring:n=5,joint=ball"};
+static const char* const models[] = {"random:n=12,seed=5", "humanoid:floor=0", "fourbar:n=3", "ring:n=5,joint=ball",
+                                     "ring:n=6"};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 // --- Systems ---------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "constraint/constraint.h"
 #include "base/memory.h"
 #include "constraint/constraint_matrix.h"
+#include "constraint/directions.h"
 #include "constraint/elimination_order.h"
 #include "constraint/loop_packs.h"
 #include "layout/layout.h"
@@ -20,6 +21,7 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_order_destroy(set);
     cal_matrix_destroy(set);
     cal_packs_destroy(set);
+    cal_directions_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
     cal_loop_factor_destroy(set->loop_factor);
@@ -27,9 +29,12 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_free(set->factored_q);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
+    cal_state_destroy(set->aba_state);
+    cal_plan_destroy(set->aba_plan);
+    cal_machine_destroy(set->aba_machine);
     void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
                       set->lambda, set->right,  set->work,    set->rest,   set->effort, set->accelerations,
-                      set->change, set->at_q,   set->at_v,    set->before, set->extent};
+                      set->change, set->at_q,   set->at_v,    set->before, set->extent, set->unknown};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
 }
@@ -48,17 +53,18 @@ static bool allocate(cal_constraints* set) {
     set->right = cal_allocate(rows, sizeof(double));
     set->work = cal_allocate(rows, sizeof(double));
     set->rest = cal_allocate(rows, sizeof(double));
+    set->unknown = cal_allocate(rows, sizeof(double));
     set->effort = cal_allocate((size_t)model->v_count, sizeof(double));
     set->accelerations = cal_allocate(6 * nodes, sizeof(double));
     set->change = cal_allocate((size_t)model->v_count, sizeof(double));
     set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
-    set->extent = cal_allocate(nodes, sizeof(double));
+    set->extent = cal_allocate(3 * nodes, sizeof(double));
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           set->extent && cal_matrix_create(set) && cal_packs_create(set) &&
-           cal_mass_factor_create(model, &set->tree) == CAL_OK;
+           set->extent && set->unknown && cal_matrix_create(set) && cal_packs_create(set) &&
+           cal_directions_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -77,8 +83,34 @@ static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
     return CAL_OK;
 }
 
+// Also where the caller's executions will do: his may be on several processes or on a device, and directions that are loaded need one.
+static cal_status plan_aba(cal_constraints* set) {
+    if (set->loops || set->most_rows == 0 || !cal_mass_factor_is_shared(set->model)) return CAL_OK;
+    cal_status status = cal_machine_serial(0, &set->aba_machine, NULL);
+    if (status == CAL_OK) status = cal_plan_create(set->model, "aba", set->aba_machine, &set->aba_plan, NULL);
+    if (status == CAL_OK) status = cal_state_create(set->aba_plan, &set->aba_state);
+    return status == CAL_OK ? cal_state_keep_responses(set->aba_state) : status;
+}
+
+void cal_constraints_execute(cal_constraints* set, const double* q, const cal_context* executed) {
+    set->given = NULL;
+    if (!set->aba_state) return;
+    if (!executed) {
+        cal_layout_scatter(set->aba_plan->layout, 0, q, NULL, set->aba_state->context.y);
+        executed = cal_plan_run(set->aba_plan, set->aba_state, NULL, NULL, true, NULL) == CAL_OK
+                       ? &set->aba_state->context
+                       : NULL;
+    }
+    set->given = executed;
+}
+
 void cal_constraints_factor_mass(cal_constraints* set) {
     set->factored = false; // the tree's numbers are those without loops now
+    if (set->given) {
+        cal_mass_factor_take(&set->tree, set->given);
+        set->given = NULL;
+        return;
+    }
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
@@ -101,12 +133,13 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
     set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
     if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
-        plan_mass(set, machine) != CAL_OK ||
+        plan_mass(set, machine) != CAL_OK || plan_aba(set) != CAL_OK ||
         (set->loops && cal_loop_factor_create(model, set->most_rows, &set->tree, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
         return CAL_NO_MEMORY;
     }
     for (int i = 0; i < model->constraint_count; i++) set->active[i] = !model->constraints[i].inactive;
+    cal_directions_forget(set);
     cal_order_rows(set);
     cal_packs_fill(set);
     *out = set;
@@ -117,6 +150,7 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
     if (set->active[constraint] == active) return;
     set->active[constraint] = active;
     set->evaluated = set->factored = false;
+    cal_directions_forget(set);
     cal_order_rows(set);
     cal_packs_fill(set);
 }
@@ -185,18 +219,29 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
 
-static inline double largest_of(double size, const double x[3]) {
-    return larger_of(larger_of(larger_of(size, fabs(x[0])), fabs(x[1])), fabs(x[2]));
-}
-
-// Of each node the size of the coordinates of all nodes between it and its root, one at least.
+// Of each node the sizes of the coordinates of all nodes between it and its root, one at least.
 static void find_extents(const cal_constraints* set, bool of_speed) {
     const cal_node* nodes = set->model->nodes;
+    double own[3] = {1.0, 1.0, 1.0}; // along a chain what the node before has left
     for (int n = 0; n < set->model->node_count; n++) {
         const cal_node_motion* m = &set->motions[n];
-        const double above = nodes[n].parent < 0 ? 1.0 : set->extent[nodes[n].parent];
-        set->extent[n] = of_speed ? largest_of(largest_of(above, m->linear), m->angular) : largest_of(above, m->origin);
+        const int parent = nodes[n].parent;
+        for (int i = 0; i < 3 && parent >= 0 && parent != n - 1; i++)
+            own[i] = set->extent[3 * (size_t)parent + (size_t)i];
+        for (int i = 0; i < 3; i++) {
+            if (parent < 0) own[i] = 1.0;
+            if (of_speed)
+                own[i] = larger_of(larger_of(own[i], fabs(m->linear[i])), fabs(m->angular[i]));
+            else
+                own[i] = larger_of(own[i], fabs(m->origin[i]));
+            set->extent[3 * (size_t)n + (size_t)i] = own[i];
+        }
     }
+}
+
+static double extent_of(const cal_constraints* set, int node) {
+    const double* own = set->extent + 3 * (size_t)node;
+    return larger_of(larger_of(own[0], own[1]), own[2]);
 }
 
 // The largest of some rows' |φ| or |φ̇|; what is not a number counts as the largest.
@@ -218,17 +263,19 @@ bool cal_constraints_are_closed(const cal_constraints* set) {
 // it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular
 // position what is left open comes back divided by the square of the distance to it. Sizes are one at least: what is closed without
 // them is closed.
-static double openness(const cal_constraints* set, bool of_speed) {
+// sized: sizes are those of the last call, from which they differ by a correction only.
+static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     double out = most_open(set, 0, set->row_count, of_speed);
     if (out <= set->closed) return out;
     out = 0.0;
-    find_extents(set, of_speed);
+    if (!sized) find_extents(set, of_speed);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
         double scale = 1.0;
         for (int i = first; i < end; i++)
-            for (int k = 0; k < set->rows[i].node_count; k++) scale = fmax(scale, set->extent[set->rows[i].node[k]]);
+            for (int k = 0; k < set->rows[i].node_count; k++)
+                scale = larger_of(scale, extent_of(set, set->rows[i].node[k]));
         scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
         const double open = most_open(set, first, end, of_speed) / scale;
         if (!(open <= out)) out = open;
@@ -238,7 +285,7 @@ static double openness(const cal_constraints* set, bool of_speed) {
 
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
-    double open = set->loops ? openness(set, false) : 0.0;
+    double open = set->loops ? openness(set, false, false) : 0.0;
     for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
@@ -263,10 +310,12 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
 }
 
 void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                                 cal_stabilization law, double gain, double shift) {
+                                 cal_stabilization law, double gain, double shift, const cal_context* executed) {
     if (set->row_count == 0) return;
+    cal_constraints_execute(set, q, executed);
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
     cal_matrix_find_change(set);
+    cal_directions_note(set);
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
@@ -279,7 +328,7 @@ void cal_constraints_accelerate(cal_constraints* set, const double* q, const dou
 
 static double largest(const double* values, int count) {
     double out = 0.0;
-    for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
+    for (int i = 0; i < count; i++) out = larger_of(out, fabs(values[i]));
     return out;
 }
 
@@ -308,27 +357,43 @@ static bool too_near(const cal_constraints* set, double blind) {
            cal_constraints_distance(set) < blind;
 }
 
+// set->change ← what set->right asks for: in directions that are kept while these get on (again: with the matrix that they had), else in
+// those of the mass matrix here, which are factored anew unless that is done. False: so near to a singular position that it had better stay open.
+static bool find_correction(cal_constraints* set, double blind, bool again, bool* along, bool* factored) {
+    *along = *along && cal_directions_correct(set, again) && largest(set->change, set->model->v_count) <= LONGEST;
+    if (*along) return true;
+    if (!*factored) cal_matrix_make(set);
+    scale_right(set, *factored);
+    *factored = true;
+    if (too_near(set, blind)) return false;
+    cal_matrix_correct(set);
+    return true;
+}
+
+// Newton's method gets on by more than this; what does not is left to directions of the place itself.
+static const double GETS_ON = 0.1;
+
 // Returns whether the last factorisation still serves. What a correction makes worse is taken back: it was rounding.
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
     const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
     cal_constraints_evaluate(set, q, v);
-    double now = openness(set, false);
+    double now = openness(set, false, false);
+    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v), again = false;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
-        if (!factored) cal_matrix_make(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
-        scale_right(set, factored);
-        if (too_near(set, set->blind * set->blind)) return true;
-        cal_matrix_correct(set);
+        if (!find_correction(set, set->blind * set->blind, again, &along, &factored)) return true;
         const double change = largest(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
         // Near the solution the matrix need not be found anew: what is left is of second order.
-        factored = change < NEAR;
+        again = change < NEAR;
+        factored = factored && again;
         const double before = now;
         cal_constraints_evaluate(set, q, v);
-        now = openness(set, false);
+        now = openness(set, false, along);
+        along = along && now < GETS_ON * before;
         // Far off a correction may open before it closes.
         if (now < before || before > LITTLE) continue;
         memcpy(q, set->before, size);
@@ -341,19 +406,17 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
     const size_t size = (size_t)set->model->v_count * sizeof *v;
     cal_constraints_evaluate(set, q, v);
-    double now = openness(set, true);
+    double now = openness(set, true, false);
+    bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
-        if (!factored) cal_matrix_make(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        scale_right(set, factored);
-        if (too_near(set, set->blind)) return;
-        factored = true;
-        cal_matrix_correct(set);
+        if (!find_correction(set, set->blind, k > 0, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
         cal_constraints_evaluate(set, q, v);
-        now = openness(set, true);
+        now = openness(set, true, along);
+        along = along && now < GETS_ON * before;
         if (now < before) continue;
         memcpy(v, set->before, size);
         cal_constraints_evaluate(set, q, v);

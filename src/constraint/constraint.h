@@ -25,6 +25,22 @@
 #include "pass/mass_factor.h"
 #include "plan/plan.h"
 
+// Directions of closing that are kept (directions.h); CAL_CONSTRAINT_ROWS, rounded up to whole lanes.
+enum { CAL_DIRECTIONS_MOST = 8 };
+typedef struct cal_directions {
+    double *numbers, *kept,
+        *share;            // v_count × rows, rounded up to whole lanes: made last, kept, and room; NULL: too many rows
+    double* q;             // where those that are kept are of
+    double time, distance; // when; from a singular position there, zero: rows follow from others
+    bool held, made;       // there is such a place; what is kept is of it
+    // Of the last evaluation; false: there was none since some were kept.
+    bool found;
+    double *found_q, found_time, found_distance;
+    double matrix[CAL_DIRECTIONS_MOST][CAL_DIRECTIONS_MOST]; // A N of the last correction
+} cal_directions;
+// Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
+typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;
+
 typedef struct cal_constraints {
     const cal_model* model;
     bool* active; // of each constraint
@@ -64,6 +80,11 @@ typedef struct cal_constraints {
     cal_machine* machine; // for the plan, where the caller has none
     cal_plan* plan;       // of the mass matrix's factors
     cal_state* state;
+    // Where joints have one degree of freedom each, an execution of aba has factored it: the caller's, or one of these; NULL elsewhere.
+    cal_machine* aba_machine;
+    cal_plan* aba_plan;
+    cal_state* aba_state;
+    const cal_context* given; // an execution at the place that is factored next; NULL: none
     cal_node_motion* motions;
     cal_mount* frames; // of each constraint: a and b
     cal_row* rows;     // as they are eliminated
@@ -74,11 +95,14 @@ typedef struct cal_constraints {
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     double* columns;      // of a constraint: the y that are its own
-    double* extent;       // of each node: the size of coordinates between it and its root
+    double* extent;       // 3 per node: the size of coordinates between it and its root
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row
-    double* effort;       // v_count
+    double* unknown;      // of each row: λ of the last solution, rows scaled
+    cal_directions directions;
+    cal_along along; // of projections
+    double* effort;  // v_count
     double* accelerations;
     double* change;       // v_count
     double *at_q, *at_v;  // where rows were evaluated
@@ -145,9 +169,12 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau);
 
-// The same, and set->change ← B⁻¹Aᵀλ instead.
+// The same, and set->change ← B⁻¹Aᵀλ instead; directions that are found here may be kept for projections (directions.h).
+// executed: the context of aba's execution at q, where that has left what the mass matrix is factored with; NULL: one more is done.
 void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                                 cal_stabilization law, double gain, double shift);
+                                 cal_stabilization law, double gain, double shift, const cal_context* executed);
+// Before the mass matrix is factored at q: by an execution of aba, as in evaluations.
+void cal_constraints_execute(cal_constraints* set, const double* q, const cal_context* executed);
 
 // Of all λ that have the same Aᵀλ as the last one the one of least norm, rows scaled as in W.
 void cal_constraints_share(cal_constraints* set);

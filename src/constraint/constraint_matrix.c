@@ -2,6 +2,7 @@
 #include "constraint/constraint_matrix.h"
 #include "base/memory.h"
 #include "base/wide.h"
+#include "constraint/directions.h"
 #include <math.h>
 #include <string.h>
 
@@ -385,11 +386,11 @@ void cal_matrix_solve(cal_constraints* set) {
         if (!(now < 0.5 * before)) break;
         before = now;
     }
-    for (int i = 0; i < count; i++) x[i] *= set->scale[i];
+    for (int i = 0; i < count; i++) set->unknown[i] = x[i], x[i] *= set->scale[i];
 }
 
 void cal_matrix_find_change(cal_constraints* set) {
-    if (!set->loops) cal_mass_factor_outbound(&set->tree, set->effort, set->change);
+    if (!set->loops && !cal_directions_find_change(set)) cal_mass_factor_outbound(&set->tree, set->effort, set->change);
 }
 
 void cal_matrix_correct(cal_constraints* set) {

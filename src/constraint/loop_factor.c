@@ -46,11 +46,14 @@ CAL_WIDE_INLINE void divide_transposed(const double* C, int degrees, double* x) 
 
 // --- One node ----------------------------------------------------------------------------------------------------------------
 
-static void place_node(cal_loop_factor* f, int n, const cal_node_motion* motions) {
+CAL_WIDE_INLINE void place_node(cal_loop_factor* f, int n, const cal_node_motion* motions) {
     cal_mass_factor* tree = f->tree;
     const cal_node* node = &f->model->nodes[n];
-    double* arm = tree->arm + 3 * (size_t)n;
-    cal_mass_factor_axes(node, motions[n].rotation, tree->axes + (size_t)(SIX * node->first_v));
+    double *arm = tree->arm + 3 * (size_t)n, *axes = tree->axes + (size_t)(SIX * node->first_v);
+    if (node->kind == CAL_REVOLUTE)
+        for (int i = 0; i < 3; i++) axes[i] = motions[n].rotation[3 * i + 2], axes[3 + i] = 0.0;
+    else
+        cal_mass_factor_axes(node, motions[n].rotation, axes);
     for (int i = 0; i < 3; i++)
         arm[i] = motions[n].origin[i] - (node->parent < 0 ? 0.0 : motions[node->parent].origin[i]);
 }
@@ -177,8 +180,9 @@ CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, double shift, d
 
 // Closes the rows of a front: Λ = G Gᵀ of them, pivot by pivot, taken off everything else. I: NULL on the ground.
 CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, double shift, inertia* I) {
-    bool taken[CAL_LOOP_MOST_ROWS] = {false};
+    bool taken[CAL_LOOP_MOST_ROWS];
     const int k = v->rows;
+    for (int i = 0; i < v->closed; i++) taken[i] = false;
     double easiest = 0.0;
     int kept = 0;
     for (int i = 0; i < v->closed; i++) easiest = v->gross[i] > easiest ? v->gross[i] : easiest;
@@ -277,26 +281,44 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
     }
 }
 
+CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, const cal_node_motion* motions,
+                                   const cal_row* rows, const int32_t* first_row, double shift) {
+    const cal_node* node = &f->model->nodes[n];
+    inertia *all = (inertia*)f->inertia, *I = &all[n];
+    if (v.rows > 0)
+        for (double* x = v.E; x < v.c; x++) *x = 0.0;
+    own_inertia(node, motions[n].rotation, I);
+    for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
+        pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, I);
+        if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
+    }
+    if (v.rows > 0 && f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
+    if (v.closed > 0) close_rows(f, n, &v, shift, I), show_rows(f, n, &v, first_row);
+    give_way(f, node, kind, &v, I);
+}
+
+// The same with numbers of rows that a compiler knows: those of hinges in a plane.
+CAL_WIDE_INLINE void compute_pair(cal_loop_factor* f, int n, int closed, view v, const cal_node_motion* motions,
+                                  const cal_row* rows, const int32_t* first_row, double shift) {
+    v.rows = 2, v.closed = closed;
+    compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
+}
+
 CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
                                     const int32_t* first_row, double shift) {
     const cal_model* model = f->model;
     for (int n = 0; n < model->node_count; n++) place_node(f, n, motions);
     for (int n = model->node_count - 1; n >= 0; n--) {
-        const cal_node* node = &model->nodes[n];
+        const int kind = model->nodes[n].kind;
         const view v = look_at(f, n);
-        inertia *all = (inertia*)f->inertia, *I = &all[n];
-        for (double* x = v.E; x < v.c; x++) *x = 0.0;
-        own_inertia(node, motions[n].rotation, I);
-        for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
-            pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, I);
-            if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
-        }
-        if (f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
-        if (v.closed > 0) close_rows(f, n, &v, shift, I), show_rows(f, n, &v, first_row);
-        if (node->kind == CAL_REVOLUTE)
-            give_way(f, node, CAL_REVOLUTE, &v, I);
+        if (kind != CAL_REVOLUTE)
+            compute_front(f, n, kind, v, motions, rows, first_row, shift);
+        else if (v.rows == 2 && v.closed == 0)
+            compute_pair(f, n, 0, v, motions, rows, first_row, shift);
+        else if (v.rows == 2 && v.closed == 2)
+            compute_pair(f, n, 2, v, motions, rows, first_row, shift);
         else
-            give_way(f, node, node->kind, &v, I);
+            compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
     }
     const int ground = model->node_count;
     const view v = look_at(f, ground);

@@ -18,8 +18,8 @@ static double dot(const double* a, const double* b, int count) {
 static inline double length_of(double a, double b) {
     static const double least = 1e-140, most = 1e140;
     const double x = fabs(a), y = fabs(b), large = x > y ? x : y, small = x > y ? y : x;
+    if (small == 0.0) return large; // as √ would, which waits
     if (large > least && large < most) return sqrt(large * large + small * small);
-    if (large == 0.0) return 0.0;
     const double ratio = small / large;
     return large * sqrt(1.0 + ratio * ratio);
 }

@@ -20,6 +20,8 @@
 // Jung's equation (2) for one node: U = I^A s, D = sᵀU + armature, I^a = I^A − U D⁻¹ Uᵀ; (3): u = τ − sᵀp, p^a = p + U D⁻¹ u;
 // (5): q̈ = D⁻¹ (u − Uᵀ [δα, δa]). Inertia and U are moved to the parent's origin before the rank-one update, so that the
 // division overlaps the move.
+#include "pass/aba.h"
+
 #define motion LANE(cal_motion)
 #define articulated LANE(cal_articulated)
 
@@ -38,9 +40,9 @@ typedef struct articulated {
     v3 n, f;
 } articulated;
 
-// What a node keeps between the walks, by kind. One degree: z, d, g = D⁻¹U at the parent's origin (torque, force), k = D⁻¹u.
+// What a node keeps between the walks, by kind. One degree: aba.h.
 // Ball: d, E, k, G = U D⁻¹ (torque columns, force columns). Free: E, δα, δa.
-enum { LANE(RECORD_Z) = 0, LANE(RECORD_D) = 3, LANE(RECORD_G) = 6, LANE(RECORD_K) = 12 };
+enum { LANE(RECORD_Z) = CAL_ABA_Z, LANE(RECORD_D) = CAL_ABA_D, LANE(RECORD_G) = CAL_ABA_G, LANE(RECORD_K) = CAL_ABA_K };
 enum { LANE(BALL_D) = 0, LANE(BALL_E) = 3, LANE(BALL_K) = 12, LANE(BALL_N) = 15, LANE(BALL_F) = 24 };
 enum { LANE(FREE_E) = 0, LANE(FREE_AL) = 9, LANE(FREE_A) = 12 };
 // What it keeps from the way down to the way up: Θ, h, n⁰, f⁰.
@@ -280,10 +282,10 @@ LANE_FUNCTION void inbound_free(articulated* I, const double* force, const doubl
 }
 
 // One step inbound: from the node's articulated inertia (own part included) to what its parent adds. implicit: what a
-// solver adds to the armature of each degree (pass.h), or NULL.
+// solver adds to the armature of each degree (pass.h), or NULL. response: where a node with one degree leaves U and D⁻¹, or NULL.
 #define inbound LANE(cal_inbound)
 LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, const double* implicit,
-                         double* record) {
+                         double* record, double* response) {
     if (kind == CAL_BALL) {
         inbound_ball(I, force, constants, implicit, record);
     } else if (kind == CAL_FREE) {
@@ -306,6 +308,11 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
         store3_once(record, LANE(RECORD_G), gn);
         store3_once(record, LANE(RECORD_G) + 3, gf);
         STORE_ONCE(record, LANE(RECORD_K), k);
+        if (response) {
+            store3(response, 0, n);
+            store3(response, 3, uf);
+            STORE(response, CAL_ABA_OVER, Di);
+        }
     }
 }
 

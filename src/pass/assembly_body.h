@@ -147,17 +147,17 @@ LANE_FUNCTION void LANE(cal_push_free)(int slots, const articulated* I, const do
 LANE_INLINE void inbound_part(int kind, int slots, articulated* I, const double* force, const double* constants,
                               double* record, double* area, double* answer) {
     if (slots == 0) {
-        inbound(kind, I, force, constants, NULL, record);
+        inbound(kind, I, force, constants, NULL, record, NULL);
     } else if (kind == CAL_BALL || kind == CAL_FREE) {
         (kind == CAL_BALL ? LANE(cal_push_ball) : LANE(cal_push_free))(slots, I, force, constants, record, area,
                                                                        answer);
-        inbound(kind, I, force, constants, NULL, record);
+        inbound(kind, I, force, constants, NULL, record, NULL);
     } else {
         const bool turns = kind == CAL_REVOLUTE;
         const v3 z = load3(record, LANE(RECORD_Z));
         const lane D =
             v3_dot(z, turns ? s3_times(I->T, z) : s3_times(I->M, z)) + LOAD(constants, CAL_CONSTANT_ARMATURE);
-        inbound(kind, I, force, constants, NULL, record);
+        inbound(kind, I, force, constants, NULL, record, NULL);
         const v3 d = load3(record, LANE(RECORD_D)), gn = load3(record, LANE(RECORD_G)),
                  gf = load3(record, LANE(RECORD_G) + 3);
         const lane Di = lane_set(1.0) / D, k = LOAD(record, LANE(RECORD_K));

@@ -3,6 +3,9 @@
 #include "pass/mass_factor.h"
 #include "base/memory.h"
 #include "base/wide.h"
+#include "math/four.h"
+#include "pass/aba.h"
+#include <math.h>
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
@@ -47,6 +50,49 @@ const cal_program cal_program_mass_factor = {.name = "mass.factor",
                                              .record = keep_nothing,
                                              .passes = passes,
                                              .pass_count = 1};
+
+// --- Factors of an execution of aba --------------------------------------------------------------------------------------
+
+bool cal_mass_factor_is_shared(const cal_model* model) {
+    for (int n = 0; n < model->node_count; n++)
+        if (cal_kind_v(model->nodes[n].kind) != 1) return false;
+    return true;
+}
+
+// C = √D⁻¹, V = U C; numbers of a lane are `width` apart.
+CAL_WIDE_INLINE void take_node(cal_mass_factor* tree, int n, const double* record, const double* response,
+                               size_t width) {
+    const cal_node* node = &tree->model->nodes[n];
+    const size_t first = (size_t)(SIX * node->first_v), slides = node->kind == CAL_PRISMATIC ? 3 : 0;
+    double *S = tree->axes + first, *V = tree->response + first, *arm = tree->arm + 3 * (size_t)n;
+    const double C = sqrt(response[CAL_ABA_OVER * width]);
+    for (size_t i = 0; i < 3; i++) {
+        S[slides + i] = record[(CAL_ABA_Z + i) * width], S[3 - slides + i] = 0.0;
+        arm[i] = record[(CAL_ABA_D + i) * width];
+    }
+    for (size_t i = 0; i < SIX; i++) V[i] = response[i * width] * C;
+    tree->root[first] = C;
+}
+
+CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context* context) {
+    const cal_layout* layout = context->layout;
+    const size_t width = (size_t)layout->width;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t record = (size_t)cal_aba_record(column->kind);
+        for (size_t b = 0; b < (size_t)column->block_count; b++) {
+            const size_t block = (size_t)column->first_block + b;
+            for (size_t l = 0; l < width; l++) {
+                const int32_t n = layout->block_nodes[block * width + l];
+                if (n >= 0)
+                    take_node(tree, n, context->records + column->record + b * record * width + l,
+                              context->responses + block * CAL_ABA_RESPONSE * width + l, width);
+            }
+        }
+    }
+}
+
+void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) { take_mass_factors(tree, context); }
 
 // --- Solving ---------------------------------------------------------------------------------------------------------
 
@@ -311,17 +357,44 @@ CAL_WIDE_INLINE void accelerate_node(const cal_node* node, const cal_node_motion
     for (int i = 0; i < 3; i++) out[3 + i] += 2.0 * coriolis[i] + extra[3 + i];
 }
 
-void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
-                            double* out) {
+// The same of a revolute joint, three numbers in four lanes: from its parent's angular and linear acceleration to its own.
+CAL_WIDE_INLINE void accelerate_revolute(const cal_node_motion* own, const cal_node_motion* parent, double v,
+                                         double qdd, cal_four* angular, cal_four* linear) {
+    const cal_four none = {0.0}, z = {own->rotation[2], own->rotation[5], own->rotation[8]};
+    const cal_four joint = none + z * v, extra = none + z * qdd;
+    const cal_four turn = cal_load_four(parent->angular), arm = cal_load_four(own->arm);
+    const cal_four gyration = cal_cross_four(turn, joint), inward = cal_cross_four(turn, cal_cross_four(turn, arm)),
+                   lever = cal_cross_four(*angular, arm);
+    *angular = *angular + gyration + extra;
+    *linear = *linear + lever + inward;
+}
+
+CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_motion* motions, const double* v,
+                                      const double* qdd, double* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     static const double rest[SIX] = {0.0};
-    for (int n = 0; n < model->node_count; n++) {
+    cal_four angular = {0.0}, linear = {0.0}; // of node `last`
+    for (int n = 0, last = -1; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
         const int parent = node->parent;
-        accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent],
-                        parent < 0 ? rest : out + SIX * (size_t)parent, v + node->first_v, qdd + node->first_v,
-                        out + SIX * (size_t)n);
+        const double *above = parent < 0 ? rest : out + SIX * (size_t)parent, *rate = v + node->first_v,
+                     *faster = qdd + node->first_v;
+        double* to = out + SIX * (size_t)n;
+        if (node->kind != CAL_REVOLUTE) {
+            accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent], above, rate, faster, to);
+            continue;
+        }
+        if (parent < 0 || parent != last) angular = cal_load_three(above), linear = cal_load_three(above + 3);
+        accelerate_revolute(&motions[n], parent < 0 ? &ground : &motions[parent], *rate, *faster, &angular, &linear);
+        cal_store_four(angular, to);
+        cal_store_three(linear, to + 3);
+        last = n;
     }
+}
+
+void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
+                            double* out) {
+    accelerate_nodes(model, motions, v, qdd, out);
 }
 
 // What is compiled several times is not called from other files (base/wide.h).
@@ -343,4 +416,13 @@ void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* 
                              int node_count, double* y, size_t stride) {
     static rows_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_mass_factor_rows);
     kernels[variant](tree, rows, count, nodes, node_count, y, stride);
+}
+
+typedef void rates_kernel(cal_mass_factor* tree, const double* share, int count, double* out);
+rates_kernel cal_mass_factor_rates_w1, cal_mass_factor_rates_w1_fma, cal_mass_factor_rates_w2, cal_mass_factor_rates_w4,
+    cal_mass_factor_rates_w8;
+
+void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int variant, const double* share, int count, double* out) {
+    static rates_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_mass_factor_rates);
+    kernels[variant](tree, share, count, out);
 }

@@ -40,6 +40,11 @@ void cal_mass_factor_destroy(cal_mass_factor* tree); // its arrays; zeros are al
 extern const cal_program cal_program_mass_factor;
 CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 
+// The same factors from an execution of aba that has left what it takes (pass.h, responses). For models whose joints have one degree of
+// freedom each; joints that no processor of this memory has stay as they are.
+bool cal_mass_factor_is_shared(const cal_model* model);
+void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
+
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
 // its origin.
 void cal_mass_factor_axes(const cal_node* node, const double rotation[9], double* out);
@@ -55,6 +60,8 @@ void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* 
 void cal_mass_factor_solve(cal_mass_factor* tree, double* out);
 // The same of what is inbound already: share, one number per degree of freedom in the user's order, is the sum of rows' y times λ.
 void cal_mass_factor_outbound(cal_mass_factor* tree, const double* share, double* out);
+// The same of several at once: `count` numbers, 1, 2, 4 or 8, per degree of freedom. variant: of the kernels, the same bits from all.
+void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int variant, const double* share, int count, double* out);
 // The diagonal of M⁻¹ in the user's order: what a unit force on each degree of freedom alone accelerates there. Outbound, with K = U D⁻¹
 // and Ω a node's response to a wrench on it (36 numbers, in tree->inertia, which the factors do not need any more),
 //

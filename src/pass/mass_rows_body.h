@@ -1,4 +1,4 @@
-// The y of a constraint's rows (mass_factor.h), a row per lane. Include after math/lanes.h and pass/wrench_body.h, once a width.
+// The y of a constraint's rows (mass_factor.h), a row per lane, and the way back outbound. Include after math/lanes.h and pass/wrench_body.h, once a width.
 #define take_rows LANE(cal_take_rows)
 #define put_rows LANE(cal_put_rows)
 #define pull_rows LANE(cal_pull_rows)
@@ -50,6 +50,14 @@ LANE_INLINE void act_rows(const cal_row* rows, int count, int node, lane* wrench
             }
 }
 
+// Whether all that a node of the list passes on is taken up by the place before it, and nobody else passes anything there: along a
+// chain wrenches stay in registers.
+#define goes_straight LANE(cal_goes_straight)
+LANE_INLINE bool goes_straight(const cal_node* all, const int32_t* nodes, int node_count, int i, int after) {
+    return i > 0 && nodes[i - 1] == all[nodes[i]].parent &&
+           (after == node_count || nodes[after] >= all[nodes[i - 1]].end);
+}
+
 // count: rows, not more than lanes; y: of the first one, those of the others `stride` further each.
 static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
                       double* y, size_t stride) {
@@ -58,6 +66,8 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
     int32_t touched[CAL_ROW_NODES * CAL_LANES];
     int touched_count = find_touched(rows, count, touched);
     size_t at = stride;
+    bool straight = false;
+    lane passed[SIX];
     for (int i = node_count - 1; i >= 0; i--) {
         const int n = nodes[i];
         const cal_node* node = &all[n];
@@ -68,7 +78,13 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
             act_rows(rows, count, n, wrench);
             touched_count--;
         }
-        for (; below < node_count && nodes[below] < node->end; below = after[below])
+        if (straight) {
+            const double* arm = tree->arm + 3 * (size_t)nodes[below];
+            const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
+            pull_wrench(passed, s, wrench);
+            below = after[below];
+        }
+        for (; !straight && below < node_count && nodes[below] < node->end; below = after[below])
             pull_rows(tree, nodes[below], wrench);
         after[i] = below;
         const int degrees = cal_kind_v(node->kind);
@@ -81,6 +97,65 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
         at -= (size_t)degrees;
         for (int k = 0; k < degrees; k++)
             for (int r = 0; r < count; r++) y[(size_t)r * stride + at + (size_t)k] = row_of_lane(&share[k], r);
-        memcpy(tree->inertia + SQUARE * (size_t)n, wrench, sizeof wrench);
+        straight = goes_straight(all, nodes, node_count, i, below);
+        if (straight)
+            memcpy(passed, wrench, sizeof wrench);
+        else
+            memcpy(tree->inertia + SQUARE * (size_t)n, wrench, sizeof wrench);
+    }
+}
+
+// Rates of one node's joint, from its parent's motion, which becomes its own.
+#define rates_of LANE(cal_rates_of)
+LANE_INLINE void rates_of(const cal_mass_factor* tree, int n, int kind, const double* share, size_t stride,
+                          lane* motion, double* out) {
+    const cal_node* node = &tree->model->nodes[n];
+    const size_t first = (size_t)(SIX * node->first_v);
+    const int degrees = cal_kind_v(kind);
+    const double *V = tree->response + first, *S = tree->axes + first, *C = tree->root + first;
+    lane rate[SIX];
+    if (node->parent >= 0) {
+        const double* arm = tree->arm + 3 * (size_t)n;
+        const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
+        motion[3] += motion[1] * s[2] - motion[2] * s[1];
+        motion[4] += motion[2] * s[0] - motion[0] * s[2];
+        motion[5] += motion[0] * s[1] - motion[1] * s[0];
+    }
+    for (int k = 0; k < degrees; k++, V += SIX) {
+        memcpy(&rate[k], share + (size_t)(node->first_v + k) * stride, sizeof rate[k]);
+        const lane turned = (V[0] * motion[0] + V[1] * motion[1]) + V[2] * motion[2],
+                   slid = (V[3] * motion[3] + V[4] * motion[4]) + V[5] * motion[5];
+        rate[k] -= turned + slid;
+    }
+    for (int k = degrees - 1; k >= 0; k--) {
+        for (int e = k + 1; e < degrees; e++) rate[k] -= C[e * degrees + k] * rate[e];
+        rate[k] *= C[k * degrees + k];
+        memcpy(out + (size_t)(node->first_v + k) * stride, &rate[k], sizeof rate[k]);
+    }
+    for (int k = 0; k < degrees; k++, S += SIX) {
+        for (int i = 0; i < 3 && kind != CAL_PRISMATIC; i++) motion[i] += S[i] * rate[k];
+        for (int i = 3; i < SIX && (kind == CAL_PRISMATIC || kind == CAL_FREE); i++) motion[i] += S[i] * rate[k];
+    }
+}
+
+// As cal_mass_factor_outbound, for a share per lane.
+#define give_rates LANE(cal_give_rates)
+static void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
+    const cal_model* model = tree->model;
+    const cal_node* all = model->nodes;
+    lane motion[SIX];
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &all[n];
+        if (node->parent < 0)
+            for (int i = 0; i < SIX; i++) motion[i] = lane_set(0.0);
+        else if (node->parent != n - 1) // else it is what the last turn left
+            memcpy(motion, tree->inertia + SQUARE * (size_t)node->parent, sizeof motion);
+        if (node->kind == CAL_REVOLUTE)
+            rates_of(tree, n, CAL_REVOLUTE, share, stride, motion, out);
+        else
+            rates_of(tree, n, node->kind, share, stride, motion, out);
+        // Other children than the first one ask for it later.
+        if (n + 1 < node->end && all[n + 1].end < node->end)
+            memcpy(tree->inertia + SQUARE * (size_t)n, motion, sizeof motion);
     }
 }

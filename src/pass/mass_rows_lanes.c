@@ -58,3 +58,15 @@ void KERNEL(cal_mass_factor_rows)(cal_mass_factor* tree, const cal_row* rows, in
     for (; done < count; done++)
         cal_take_rows_1(tree, rows + done, 1, nodes, node_count, y + (size_t)done * stride, stride);
 }
+
+void KERNEL(cal_mass_factor_rates)(cal_mass_factor* tree, const double* share, int count, double* out) {
+    const size_t stride = (size_t)count;
+    int done = 0;
+#if CAL_WIDTH > 2
+    for (; count - done > 2; done += 4) cal_give_rates_4(tree, share + done, stride, out + done);
+#endif
+#if CAL_WIDTH > 1
+    for (; count - done > 1; done += 2) cal_give_rates_2(tree, share + done, stride, out + done);
+#endif
+    for (; done < count; done++) cal_give_rates_1(tree, share + done, stride, out + done);
+}

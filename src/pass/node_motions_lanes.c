@@ -1,7 +1,10 @@
 // Motions of all nodes, parents first (constraint_rows.h). Compiled once for each width (aba_lanes.c says how): sine and cosine of many
-// joints are found in lanes, what recurs down the tree runs joint by joint.
+// joints are found in lanes, what recurs down the tree runs joint by joint: of revolute ones, with three numbers of a vector in four
+// lanes, where there are so many. A chain's motion stays in registers.
+#include "math/four.h"
 #include "pass/body_frames.h"
 #include "pass/constraint_rows.h"
+#include <stddef.h>
 
 #if CAL_WIDTH > 1
 #undef CAL_LANES
@@ -80,10 +83,76 @@ static inline void find_velocity(const cal_node* node, const cal_node_motion* pa
     }
 }
 
+#if CAL_WIDTH > 2
+// --- Three numbers in four lanes ---------------------------------------------------------------------------------------
+
+typedef cal_four four;
+#define SHUFFLE CAL_SHUFFLE
+
+// Columns of a rotation, origin and velocities of a node, as those below it need them.
+typedef struct quick {
+    four x, y, z, base, origin, angular, linear;
+} quick;
+
+static inline void turn_rows(four* x, four* y, four* z) {
+    const four low = SHUFFLE(*x, *y, 0, 4, 1, 5), high = SHUFFLE(*x, *y, 2, 6, 3, 7), last = *z;
+    *x = SHUFFLE(low, last, 0, 1, 4, 7), *y = SHUFFLE(low, last, 2, 3, 5, 7), *z = SHUFFLE(high, last, 0, 1, 6, 7);
+}
+
+static inline quick load_quick(const cal_node_motion* m, bool moved) {
+    quick out = {.angular = cal_load_four(m->angular), .linear = cal_load_three(m->linear)};
+    if (!moved) return out;
+    out.x = cal_load_four(m->rotation), out.y = cal_load_four(m->rotation + 3), out.z = cal_load_four(m->rotation + 6);
+    turn_rows(&out.x, &out.y, &out.z);
+    out.base = cal_load_four(m->base), out.origin = cal_load_four(m->origin);
+    return out;
+}
+
+// find_place and find_velocity of a revolute joint that has a parent: from that one's motion to its own.
+static inline void move_quick(const cal_node* node, double v, double s, double c, bool moved, quick* m,
+                              cal_node_motion* own) {
+    four arm = cal_load_four(own->arm), z = {own->rotation[2], own->rotation[5], own->rotation[8]};
+    if (moved) {
+        // L = R₀ Rot_z(q), row by row: c f₀ + s f₁, c f₁ − s f₀, f₂.
+        const four cosines = {c, c, 1.0, 1.0}, sines = {s, -s, 0.0, 0.0};
+        double L[3][4];
+        for (int i = 0; i < 3; i++) {
+            const four fixed = cal_load_four(node->rotation + 3 * i),
+                       turned = cosines * fixed + sines * SHUFFLE(fixed, fixed, 1, 0, 2, 3);
+            cal_store_four(SHUFFLE(turned, fixed, 0, 1, 6, 7), L[i]);
+        }
+        const double* offset = node->offset;
+        arm = m->x * offset[0] + m->y * offset[1] + m->z * offset[2];
+        const four x = m->x * L[0][0] + m->y * L[1][0] + m->z * L[2][0],
+                   y = m->x * L[0][1] + m->y * L[1][1] + m->z * L[2][1];
+        z = m->x * L[0][2] + m->y * L[1][2] + m->z * L[2][2];
+        m->x = x, m->y = y, m->z = z;
+        m->origin = m->origin + arm;
+        four rows[3] = {x, y, z};
+        turn_rows(&rows[0], &rows[1], &rows[2]);
+        for (int i = 0; i < 3; i++) cal_store_four(rows[i], own->rotation + 3 * i);
+        cal_store_four(m->base, own->base);
+        cal_store_four(m->origin, own->origin);
+        cal_store_four(arm, own->arm);
+    }
+    const four swing = cal_cross_four(m->angular, arm), none = {0.0};
+    m->angular = m->angular + z * v;
+    m->linear = m->linear + swing + none;
+    cal_store_four(m->angular, own->angular);
+    cal_store_three(m->linear, own->linear);
+}
+_Static_assert(offsetof(cal_node, offset) == offsetof(cal_node, rotation) + 9 * sizeof(double),
+               "read with the rotation");
+#endif
+
 void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const double* v, bool moved,
                               cal_node_motion* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
-    _Alignas(64) double sines[BATCH], cosines[BATCH];
+    _Alignas(64) double sines[BATCH] = {0.0}, cosines[BATCH] = {0.0};
+#if CAL_WIDTH > 2
+    quick last = {0};
+    int last_node = -1;
+#endif
     for (int first = 0; first < model->node_count; first += BATCH) {
         const int count = model->node_count - first < BATCH ? model->node_count - first : BATCH;
         if (moved) find_angles(model, q, first, count, sines, cosines);
@@ -91,6 +160,14 @@ void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const dou
             const cal_node* node = &model->nodes[first + i];
             const cal_node_motion* parent = node->parent < 0 ? &ground : &out[node->parent];
             cal_node_motion* own = &out[first + i];
+#if CAL_WIDTH > 2
+            if (node->kind == CAL_REVOLUTE && node->parent >= 0) {
+                if (last_node != node->parent) last = load_quick(parent, moved);
+                move_quick(node, v[node->first_v], sines[i], cosines[i], moved, &last, own);
+                last_node = first + i;
+                continue;
+            }
+#endif
             if (moved) find_place(node, parent, q + node->first_q, sines[i], cosines[i], own);
             find_velocity(node, parent, v + node->first_v, own);
         }

@@ -47,6 +47,8 @@ typedef struct cal_context {
     // Of implicit solvers (solver_ops.h), y-shaped; NULL: none. The v part of implicit is added to the armature of each
     // degree of freedom. slopes: what joint forces fall by, with v in the v part, with q at the front of the q part.
     double *implicit, *slopes;
+    // Of aba, CAL_ABA_RESPONSE · W a block: for those who want the mass matrix factored as well (mass_factor.h); NULL: nobody.
+    double* responses;
     double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
     double* scratch;   // walked programs: the stack
     double* workspace; // swept programs: node_doubles a node

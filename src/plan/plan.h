@@ -64,6 +64,9 @@ struct cal_state {
     struct cal_device_state* on_device;
 };
 
+// Executions of aba leave what the mass matrix is factored with (pass.h, responses), from now on.
+cal_status cal_state_keep_responses(cal_state* state);
+
 // A state's arrays of which a device has its own.
 enum {
     CAL_HELD_Y = 1,

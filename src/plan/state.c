@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/activation.h"
+#include "pass/aba.h"
 #include "plan/machine_ops.h"
 
 #include <string.h>
@@ -186,8 +187,16 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     return CAL_OK;
 }
 
+cal_status cal_state_keep_responses(cal_state* state) {
+    const cal_layout* layout = state->plan->layout;
+    const size_t lanes = (size_t)layout->block_count * (size_t)layout->width;
+    if (!state->context.responses) state->context.responses = cal_allocate(CAL_ABA_RESPONSE * lanes, sizeof(double));
+    return state->context.responses ? CAL_OK : CAL_NO_MEMORY;
+}
+
 void cal_state_destroy(cal_state* state) {
     if (!state) return;
+    cal_free(state->context.responses);
     if (state->on_device) state->plan->machine->ops->forget(state);
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
     cal_coupled_destroy(state->coupled);

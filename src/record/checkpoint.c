@@ -2,7 +2,7 @@
 //
 // The file (words.h) holds
 //
-//     identity │ moment │ q, v │ tau │ control │ pushes │ who is connected │ control's memory │ flows │ the solver's vectors
+//     identity │ moment │ q, v │ tau │ control │ pushes │ who is connected │ directions │ control's memory │ flows │ the solver's vectors
 //
 // *identity* says what the numbers belong to: the model, the solver and its settings; a simulation must match it. Vectors
 // are in the user's order of q and v.
@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/sound.h"
+#include "constraint/directions.h"
 #include "machine/machine.h"
 #include "record/checkpoint_buffer.h"
 #include "simulation/sim.h"
@@ -56,6 +57,8 @@ typedef struct moment {
     int64_t attempts, singularities;
     double due; // an event in the last step
     int64_t due_constraint;
+    double direction_time, direction_distance; // of those that constraints keep (constraint/directions.h)
+    int64_t directed;
     double down[CAL_MAX_DOWN];
     cal_flow_memory flow;
     cal_account account;
@@ -234,6 +237,11 @@ static moment moment_of(const cal_system* system) {
                 .due_constraint = system->watch.constraint,
                 .flow = system->flow.memory,
                 .account = system->account};
+    if (system->constraints) {
+        m.direction_time = system->constraints->directions.time;
+        m.direction_distance = system->constraints->directions.distance;
+        m.directed = system->constraints->directions.held;
+    }
     memcpy(m.down, system->down, sizeof m.down);
     return m;
 }
@@ -304,6 +312,14 @@ static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
     }
 }
 
+// Where directions that constraints keep are of; kept aside until the whole file was read.
+static void move_directions(cal_checkpoint_buffer* s, const cal_system* system) {
+    if (!system->constraints || !system->constraints->directions.q) return;
+    cal_directions* d = &system->constraints->directions;
+    d->found = d->found && s->writes;
+    cal_checkpoint_buffer_move(s, s->writes ? d->q : d->found_q, (size_t)system->model->q_count);
+}
+
 static size_t motion_count(const cal_system* system) {
     return (size_t)system->model->q_count + (size_t)system->model->v_count;
 }
@@ -316,6 +332,7 @@ static void move_arrays(cal_checkpoint_buffer* s, cal_system* system) {
     cal_checkpoint_buffer_move(s, system->control, (size_t)cal_drive_count(model));
     move_pushes(s, system->pushes, system->push_count);
     move_connections(s, system);
+    move_directions(s, system);
 }
 
 // --- Saving ---------------------------------------------------------------------------------------------------------
@@ -429,7 +446,8 @@ static bool is_sound(const moment* m) {
                 m->order >= 0 && m->order <= CAL_MAX_ORDER && m->last_order >= 0 && m->last_order <= CAL_MAX_ORDER &&
                 m->pushes >= 0 && m->pushes <= MOST_PUSHES && m->attempts >= 0 && m->attempts < INT32_MAX &&
                 m->singularities >= 0 && m->singularities < INT32_MAX && m->flow.points >= 0 &&
-                m->flow.points <= CAL_FLOW_POINTS && m->flow.order >= 0 && m->flow.order <= m->flow.points;
+                isfinite(m->direction_time) && isfinite(m->direction_distance) && m->flow.points <= CAL_FLOW_POINTS &&
+                m->flow.order >= 0 && m->flow.order <= m->flow.points;
     const int64_t counts[] = {m->steps, m->rejections, m->evaluations, m->jacobian_evaluations, m->error_steps};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         good = good && counts[i] >= 0 && counts[i] < INT64_MAX / 2;
@@ -448,6 +466,8 @@ static bool is_event_sound(const cal_system* copy) {
 static bool are_sound(const cal_system* copy) {
     bool good = is_event_sound(copy) && cal_all_finite(copy->q, (int)motion_count(copy)) &&
                 cal_all_finite(copy->tau, copy->model->v_count);
+    if (copy->constraints && copy->constraints->directions.q)
+        good = good && cal_all_finite(copy->constraints->directions.found_q, copy->model->q_count);
     for (int i = 0; i < copy->push_count; i++)
         good = good && copy->pushes[i].body >= 0 && copy->pushes[i].body < copy->model->body_count;
     // One that has not begun, or begins anew, fills its memory first.
@@ -490,6 +510,8 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
         system->watch.waits[i] = copy.connected[count + i];
         cal_system_set_friction(system, i, copy.connected[2 * count + i]);
     }
+    if (!status && system->constraints)
+        cal_directions_restore(system->constraints, then.directed != 0, then.direction_time, then.direction_distance);
     if (!status) cal_system_resume_watch(system);
     if (!status && system->friction.count > 0) (void)cal_system_apply(system); // with friction; needs no memory
     if (!status) {

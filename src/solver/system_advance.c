@@ -7,6 +7,7 @@
 // there.
 #include "base/error.h"
 #include "base/finite.h"
+#include "constraint/directions.h"
 #include "plan/machine_ops.h"
 #include "solver/system_data.h"
 #include <float.h>
@@ -225,6 +226,7 @@ static cal_status start(cal_system* system) {
     if (system->replays) system->watch.due = due;
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
     system->calm_reach = 0.0;
+    if (system->constraints) cal_directions_forget(system->constraints);
     if (system->ops) {
         status = cal_system_each_column(system, place_column, system);
         if (status) return status;
@@ -356,7 +358,10 @@ static cal_status attempt(cal_system* system, double time) {
     system->report.rejected += system->decision.rejected ? 1 : 0;
     system->interpolates = system->decision.accepted;
     system->closed = 0.0;
-    if (!status && system->decision.accepted && cal_system_holds(system)) status = close_step(system);
+    if (!status && system->decision.accepted && cal_system_holds(system)) {
+        cal_directions_keep(system->constraints);
+        status = close_step(system);
+    }
     if (!status && system->decision.accepted)
         cal_flow_accept(&system->flow, system->memory, system->decision.time, system->closed);
     if (cal_system_holds(system) && cal_system_stuck(system, status))

@@ -88,6 +88,10 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
         !cal_system_create_watch(system) ||
         cal_constraints_create_on(system->model, system->plan->machine, &system->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
+    const cal_plan* plan = system->plan;
+    if (system->constraints->aba_state && plan->program == &cal_program_aba && plan->layout->keep == CAL_KEEP_ALL &&
+        !plan->machine->device && cal_state_keep_responses(system->state))
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     return cal_system_create_form(system, error);
 }
 
@@ -113,7 +117,7 @@ void cal_system_project_before(cal_system* system) {
     if (!system->projects || !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         return;
     system->constraints->time = system->state->time;
-    cal_system_project_step(system, system->evaluated_q, system->evaluated_v);
+    cal_system_project_step(system, CAL_ALONG_KEPT, system->evaluated_q, system->evaluated_v);
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->state->context.y);
     cal_state_changed(system->state, CAL_HELD_Y);
 }
@@ -143,8 +147,9 @@ static cal_status add_joint_forces(cal_system* system, bool implicit, const doub
 static cal_status add_accelerations(cal_system* system, bool* done) {
     cal_constraints* set = system->constraints;
     const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    const cal_context* executed = system->state->context.responses ? &system->state->context : NULL;
     cal_constraints_find_change(set, system->evaluated_q, system->evaluated_v, system->qdd, system->law,
-                                system->def.gain, shift);
+                                system->def.gain, shift, executed);
     const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
     // Looks elsewhere, but leaves the change that was found.
     *done = !system->projects || !cal_system_changes_near(system);
@@ -194,7 +199,7 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
     const int count = system->model->q_count;
     if (!cal_all_finite(q, count) || !cal_all_finite(v, system->model->v_count)) return CAL_NOT_FINITE;
     if (system->projects)
-        cal_system_project_step(system, q, v);
+        cal_system_project_step(system, CAL_ALONG_NOW, q, v);
     else
         cal_constraints_evaluate(set, q, v);
     const cal_violation left = cal_constraints_violation(set, CAL_NONE);

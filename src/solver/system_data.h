@@ -284,7 +284,7 @@ static inline int cal_system_own_constraints(const cal_system* system) {
 
 bool cal_system_create_singular(cal_system* system); // system->forces
 // Projects q and v, unless rounding would spoil them.
-void cal_system_project_step(cal_system* system, double* q, double* v);
+void cal_system_project_step(cal_system* system, cal_along along, double* q, double* v);
 // Whether it might change them.
 bool cal_system_is_open(cal_system* system, const double* q, const double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.

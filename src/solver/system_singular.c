@@ -48,7 +48,8 @@ static double closed_at(const cal_system* system, double speed) {
 
 static double fastest(const double* v, int count) {
     double out = 0.0;
-    for (int i = 0; i < count; i++) out = fmax(out, fabs(v[i]));
+    for (int i = 0; i < count; i++)
+        if (fabs(v[i]) > out) out = fabs(v[i]);
     return out;
 }
 
@@ -60,12 +61,14 @@ bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
     return !cal_constraints_are_closed(system->constraints);
 }
 
-void cal_system_project_step(cal_system* system, double* q, double* v) {
+void cal_system_project_step(cal_system* system, cal_along along, double* q, double* v) {
     const double speed = fastest(v, system->model->v_count);
     const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
     system->constraints->closed = closed_at(system, speed);
     system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
+    system->constraints->along = along;
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    system->constraints->along = CAL_ALONG_OWN;
     system->constraints->blind = 0.0;
 }
 

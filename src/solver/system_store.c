@@ -1,6 +1,6 @@
 // The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
 //
-//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ friction │ pushes
+//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ friction │ directions │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
 #include "solver/system_data.h"
@@ -20,6 +20,7 @@ typedef struct head {
     cal_flow_memory flow;
     cal_account account;
     bool held;
+    cal_directions directions; // of the constraints; without addresses
     double due;
     int due_constraint;
     int push_count;
@@ -29,7 +30,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PART_PUSHES = 13, PARTS };
+enum { PART_ACTIVE = 3, PART_PUSHES = 14, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -52,6 +53,8 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                {system->watch.waits, (size_t)model->constraint_count * sizeof(bool)},
                                {system->watch.gaps, (size_t)model->constraint_count * sizeof(double)},
                                {system->friction.tau, system->friction.tau ? v : 0},
+                               {system->constraints ? system->constraints->directions.q : NULL,
+                                system->constraints && system->constraints->directions.q ? q : 0},
                                {system->pushes, (size_t)push_count * sizeof(cal_outer_force)}};
     memcpy(out, parts, sizeof parts);
 }
@@ -93,6 +96,11 @@ static void store(const cal_system* system, int count, void* memory) {
     h.flow = system->flow.memory;
     h.account = system->account;
     h.held = system->held;
+    if (system->constraints) {
+        const cal_directions* d = &system->constraints->directions;
+        h.directions.time = d->time, h.directions.distance = d->distance;
+        h.directions.held = d->held;
+    }
     h.due = system->watch.due;
     h.due_constraint = system->watch.constraint;
     h.push_count = system->push_count;
@@ -158,6 +166,12 @@ static cal_status load(cal_system* system, int count, const void* memory) {
             memcpy(&active, at + (size_t)k * sizeof active, sizeof active);
             if (active != system->constraints->active[k]) cal_constraints_activate(system->constraints, k, active);
         }
+    }
+    if (system->constraints) { // after what makes them others
+        cal_directions* d = &system->constraints->directions;
+        d->time = h.directions.time, d->distance = h.directions.distance;
+        d->held = h.directions.held;
+        d->made = d->found = false;
     }
     cal_system_forget_energy(system);
     cal_state_changed(system->state, CAL_HELD_VECTORS);

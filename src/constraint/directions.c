@@ -1,0 +1,240 @@
+// Directions that are kept (directions.h).
+#include "constraint/directions.h"
+#include "base/memory.h"
+#include "base/wide.h"
+#include "constraint/constraint_matrix.h"
+#include <math.h>
+#include <string.h>
+
+// A position whose distance from a singular one is so many times that within which nothing is projected is none that a step leads into.
+static const double CLEAR = 8.0;
+enum { MOST = CAL_DIRECTIONS_MOST };
+_Static_assert((int)MOST >= (int)CAL_CONSTRAINT_ROWS, "a number per row");
+
+static int round_to_lanes(int rows) { return rows <= 2 ? rows : rows <= 4 ? 4 : MOST; }
+
+bool cal_directions_create(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    const size_t most = set->most_rows < CAL_CONSTRAINT_ROWS ? (size_t)set->most_rows : CAL_CONSTRAINT_ROWS;
+    if (set->loops || most == 0) return true;
+    const size_t numbers = (size_t)round_to_lanes((int)most) * (size_t)set->model->v_count;
+    d->numbers = cal_allocate(numbers, sizeof(double));
+    d->kept = cal_allocate(numbers, sizeof(double));
+    d->share = cal_allocate(numbers, sizeof(double));
+    d->q = cal_allocate((size_t)set->model->q_count, sizeof(double));
+    d->found_q = cal_allocate((size_t)set->model->q_count, sizeof(double));
+    return d->numbers && d->kept && d->share && d->q && d->found_q;
+}
+
+void cal_directions_destroy(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    cal_free(d->numbers), cal_free(d->kept), cal_free(d->share), cal_free(d->q), cal_free(d->found_q);
+}
+
+// N, rows scaled as y is.
+static void make_directions(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    const size_t lanes = (size_t)round_to_lanes(set->row_count);
+    memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place], degrees = set->degrees[constraint];
+        const int32_t* v = set->degree_v + set->degree_start[constraint];
+        for (int r = 0; r < cal_row_total(set, place); r++) {
+            const double* y = set->y + set->y_start[constraint] + (size_t)r * (size_t)degrees;
+            double* to = d->share + set->first_row[place] + r;
+            for (int k = 0; k < degrees; k++) to[(size_t)v[k] * lanes] = y[k];
+        }
+    }
+    cal_mass_factor_outbound_rows(&set->tree, set->plan->variant, d->share, (int)lanes, d->numbers);
+}
+
+CAL_WIDE_INLINE void combine_lanes(const double* restrict N, const double* x, int count, int lanes,
+                                   double* restrict out) {
+    for (int i = 0; i < count; i++) {
+        double sum = N[i * lanes] * x[0];
+        for (int k = 1; k < lanes; k++) sum += N[i * lanes + k] * x[k];
+        out[i] = sum;
+    }
+}
+
+// out ← N x
+CAL_WIDE static void combine_directions(const double* N, const double* x, int count, int lanes, double* out) {
+    switch (lanes) {
+    case 1: combine_lanes(N, x, count, 1, out); break;
+    case 2: combine_lanes(N, x, count, 2, out); break;
+    case 4: combine_lanes(N, x, count, 4, out); break;
+    default: combine_lanes(N, x, count, MOST, out);
+    }
+}
+
+static void apply(cal_constraints* set, const double* N, const double* x) {
+    double padded[MOST] = {0.0};
+    memcpy(padded, x, (size_t)set->row_count * sizeof *x);
+    combine_directions(N, padded, set->model->v_count, round_to_lanes(set->row_count), set->change);
+}
+
+bool cal_directions_find_change(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    if (!d->numbers || set->row_count > CAL_CONSTRAINT_ROWS) return false;
+    make_directions(set);
+    apply(set, d->numbers, set->unknown);
+    return true;
+}
+
+void cal_directions_note(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    if (!d->numbers || set->row_count > CAL_CONSTRAINT_ROWS) return;
+    memcpy(d->found_q, set->at_q, (size_t)set->model->q_count * sizeof(double));
+    d->found_time = set->time;
+    d->found_distance = set->rank == set->row_count ? cal_constraints_distance(set) : 0.0;
+    d->found = true;
+}
+
+static void exchange(double** a, double** b) {
+    double* const x = *a;
+    *a = *b, *b = x;
+}
+
+void cal_directions_keep(cal_constraints* set) {
+    cal_directions* d = &set->directions;
+    if (!d->found) return;
+    exchange(&d->kept, &d->numbers);
+    exchange(&d->q, &d->found_q);
+    d->time = d->found_time, d->distance = d->found_distance;
+    d->held = d->made = true;
+    d->found = false;
+}
+
+void cal_directions_restore(cal_constraints* set, bool held, double time, double distance) {
+    cal_directions* d = &set->directions;
+    exchange(&d->q, &d->found_q);
+    d->time = time, d->distance = distance;
+    d->held = held;
+    d->made = d->found = false;
+}
+
+bool cal_directions_serve(cal_constraints* set, const double* q, const double* v) {
+    cal_directions* d = &set->directions;
+    if (!d->held || set->along == CAL_ALONG_OWN || (set->along == CAL_ALONG_NOW && d->time != set->time) ||
+        !(d->distance > CLEAR * set->blind))
+        return false;
+    if (d->made) return true;
+    // A memory was loaded, which has the place alone.
+    cal_constraints_evaluate(set, d->q, v);
+    cal_constraints_execute(set, d->q, NULL);
+    cal_matrix_make(set);
+    make_directions(set);
+    exchange(&d->kept, &d->numbers);
+    d->made = true;
+    cal_constraints_evaluate(set, q, v);
+    return true;
+}
+
+// --- A N ----------------------------------------------------------------------------------------------------------------------
+
+// What a turn about an axis through `from`, and a displacement, do at a point, for one rate per lane.
+CAL_WIDE_INLINE void add_turn(const double* axis, const double* from, const double* point, const double* rate,
+                              int lanes, double (*motion)[MOST]) {
+    const double x = point[0] - from[0], y = point[1] - from[1], z = point[2] - from[2];
+    const double lever[3] = {axis[1] * z - axis[2] * y, axis[2] * x - axis[0] * z, axis[0] * y - axis[1] * x};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < lanes; k++) {
+            motion[i][k] += axis[i] * rate[k];
+            motion[3 + i][k] += lever[i] * rate[k];
+        }
+}
+CAL_WIDE_INLINE void add_slide(const double* axis, const double* rate, int lanes, double (*motion)[MOST]) {
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < lanes; k++) motion[3 + i][k] += axis[i] * rate[k];
+}
+
+// The motion of a node for rates N, one column per lane: all joints between it and its root.
+CAL_WIDE_INLINE void move_lanes(const cal_model* model, const cal_node_motion* motions, const double* N, int node,
+                                int lanes, double (*motion)[MOST]) {
+    const double* point = motions[node].origin;
+    for (int n = node; n >= 0; n = model->nodes[n].parent) {
+        const cal_node* joint = &model->nodes[n];
+        const double *R = motions[n].rotation, *rate = N + (size_t)joint->first_v * (size_t)lanes;
+        const double z[3] = {R[2], R[5], R[8]};
+        if (joint->kind == CAL_REVOLUTE) {
+            add_turn(z, motions[n].origin, point, rate, lanes, motion);
+        } else if (joint->kind == CAL_PRISMATIC) {
+            add_slide(z, rate, lanes, motion);
+        } else {
+            for (int k = 0; k < 3 && joint->kind == CAL_FREE; k++, rate += lanes) {
+                const double along[3] = {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0};
+                add_slide(along, rate, lanes, motion);
+            }
+            for (int k = 0; k < 3; k++, rate += lanes) {
+                const double axis[3] = {R[k], R[3 + k], R[6 + k]};
+                add_turn(axis, motions[n].origin, point, rate, lanes, motion);
+            }
+        }
+    }
+}
+
+CAL_WIDE static void move_directions(const cal_model* model, const cal_node_motion* motions, const double* N, int node,
+                                     int lanes, double (*motion)[MOST]) {
+    memset(motion, 0, 6 * sizeof *motion);
+    switch (lanes) {
+    case 1: move_lanes(model, motions, N, node, 1, motion); break;
+    case 2: move_lanes(model, motions, N, node, 2, motion); break;
+    case 4: move_lanes(model, motions, N, node, 4, motion); break;
+    default: move_lanes(model, motions, N, node, MOST, motion);
+    }
+}
+
+// Rows of A N. Rows of a constraint touch the same nodes as a rule: a node's motion is found once for as many rows as ask in turn.
+static void multiply_rows(cal_constraints* set, double AN[MOST][MOST]) {
+    const int count = set->row_count, lanes = round_to_lanes(count);
+    double motion[CAL_ROW_NODES][6][MOST];
+    int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
+    for (int i = 0; i < count; i++) {
+        const cal_row* row = &set->rows[i];
+        for (int k = 0; k < count; k++) AN[i][k] = 0.0;
+        for (int t = 0; t < row->node_count; t++) {
+            if (found[t] != row->node[t])
+                move_directions(set->model, set->motions, set->directions.kept, row->node[t], lanes, motion[t]);
+            found[t] = row->node[t];
+            for (int k = 0; k < count; k++)
+                for (int d = 0; d < 3; d++)
+                    AN[i][k] += row->moment[t][d] * motion[t][d][k] + row->force[t][d] * motion[t][3 + d][k];
+        }
+    }
+}
+
+// x ← A⁻¹ x by elimination with pivots; false: there is no inverse.
+static bool eliminate(double A[MOST][MOST], int count, double* x) {
+    for (int k = 0; k < count; k++) {
+        int pivot = k;
+        for (int i = k + 1; i < count; i++)
+            if (fabs(A[i][k]) > fabs(A[pivot][k])) pivot = i;
+        if (!(fabs(A[pivot][k]) > 0.0)) return false;
+        for (int j = k; j < count && pivot != k; j++) {
+            const double above = A[k][j];
+            A[k][j] = A[pivot][j], A[pivot][j] = above;
+        }
+        const double own = x[pivot];
+        x[pivot] = x[k], x[k] = own;
+        for (int i = k + 1; i < count; i++) {
+            const double factor = A[i][k] / A[k][k];
+            for (int j = k; j < count; j++) A[i][j] -= factor * A[k][j];
+            x[i] -= factor * x[k];
+        }
+    }
+    for (int k = count - 1; k >= 0; k--) {
+        for (int j = k + 1; j < count; j++) x[k] -= A[k][j] * x[j];
+        x[k] /= A[k][k];
+    }
+    return true;
+}
+
+bool cal_directions_correct(cal_constraints* set, bool again) {
+    double AN[MOST][MOST], x[MOST];
+    memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
+    if (!again) multiply_rows(set, set->directions.matrix);
+    memcpy(AN, set->directions.matrix, sizeof AN);
+    if (!eliminate(AN, set->row_count, x)) return false;
+    apply(set, set->directions.kept, x);
+    return true;
+}

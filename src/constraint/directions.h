@@ -1,0 +1,33 @@
+// Directions in which a few constraints are closed: N = M⁻¹ Aᵀ where they were evaluated last, kept for the projections that follow.
+//
+//     q ← q − N (A N)⁻¹ φ                     v ← v − N (A N)⁻¹ φ̇
+//
+// With A of the place that is projected this is Newton's method, whatever N is; that of an evaluation a step away spares the mass
+// matrix, its factors and the way inbound and outbound of each projection. Three things follow from what projections are for:
+//
+//   - A solver's equation is ẏ = f(P(y)), and its order needs one P for all evaluations of a step: N is kept of the evaluation with
+//     which the step before was accepted.
+//   - What closes the end of a step must not change energy: only an N of that very time is across the motion there, as that of the
+//     place itself is.
+//   - Where the place is belongs to the memory of a system: the same directions follow from it when a run goes on from there.
+#pragma once
+#include "constraint/constraint.h"
+
+// N is kept of at most CAL_CONSTRAINT_ROWS rows, of one triangle.
+bool cal_directions_create(cal_constraints* set);
+void cal_directions_destroy(cal_constraints* set);
+// N of the rows that there are from the factors made last; set->change ← M⁻¹ Aᵀ λ of the last solution with it. False: there are too many.
+bool cal_directions_find_change(cal_constraints* set);
+// Those of an evaluation, where the constraints were evaluated last and factored, may be kept; and are.
+void cal_directions_note(cal_constraints* set);
+void cal_directions_keep(cal_constraints* set);
+// Whether the kept ones are of use, as set->along says: not next to a singular position, nor where rows follow from others. Rows are evaluated at q and v.
+bool cal_directions_serve(cal_constraints* set, const double* q, const double* v);
+// set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last, or again as it was; false: it has no inverse.
+bool cal_directions_correct(cal_constraints* set, bool again);
+// Those of the place in set->directions.found_q are the kept ones, if any are.
+void cal_directions_restore(cal_constraints* set, bool held, double time, double distance);
+// There are none any more.
+static inline void cal_directions_forget(cal_constraints* set) {
+    set->directions.held = set->directions.made = set->directions.found = false;
+}

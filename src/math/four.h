@@ -1,0 +1,29 @@
+// Vectors of three numbers in four lanes, for what recurs joint by joint: operations on each number are those of math/vector.h, in the
+// same order, so that bits are the same. What the fourth lane holds does not matter.
+#pragma once
+#include "base/wide.h"
+#include <string.h>
+
+typedef double cal_four __attribute__((vector_size(32)));
+#define CAL_SHUFFLE __builtin_shufflevector
+
+// They are compiled into whoever calls them: nobody passes such a vector on.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+// The number after the three is read as well; and is written, where one comes that is written later.
+CAL_WIDE_INLINE cal_four cal_load_four(const double* from) {
+    cal_four out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+CAL_WIDE_INLINE void cal_store_four(cal_four x, double* to) { memcpy(to, &x, sizeof x); }
+// Three numbers alone.
+CAL_WIDE_INLINE cal_four cal_load_three(const double* from) { return (cal_four){from[0], from[1], from[2]}; }
+CAL_WIDE_INLINE void cal_store_three(cal_four x, double* to) { to[0] = x[0], to[1] = x[1], to[2] = x[2]; }
+
+CAL_WIDE_INLINE cal_four cal_cross_four(cal_four a, cal_four b) {
+    const cal_four c = a * CAL_SHUFFLE(b, b, 1, 2, 0, 3) - CAL_SHUFFLE(a, a, 1, 2, 0, 3) * b;
+    return CAL_SHUFFLE(c, c, 1, 2, 0, 3);
+}
