@@ -142,6 +142,9 @@ bool cal_group_has(const cal_world* world, int component, int member);
 bool cal_group_lists(const cal_contact_group* group, int a, int b);
 // Whether two bodies, of which one at least moves, do not collide by events while they are in one group.
 bool cal_group_is_inner(const cal_world* world, int a, int b);
+// Whether a group decides at a state who joins it, before it goes on: at the beginning of an interval; a large one at every state.
+enum { CAL_GROUP_LARGE = 128 };
+bool cal_group_decides(const cal_contact_group* group, const double* data, double time);
 bool cal_group_is_asleep(const cal_world* world, int component);
 bool cal_group_sleeps_at(const cal_world* world, int component, double time);
 double cal_group_horizon(const cal_world* world, int component); // until when its motion is computed
