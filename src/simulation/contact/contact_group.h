@@ -12,8 +12,8 @@
 //     step      the integrator advances the group to its next check; each of its own steps ends in a state, and between two
 //               states bodies follow cubics, or straight lines where forces jumped
 //
-// A state's numbers: q, v, what the integrator remembers, numbers about rest and the interval between checks that the state is
-// in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at
+// A state's numbers: q, v, the bow of the way to it (group.h), what the integrator remembers, numbers about rest and the interval between checks that the state is
+// in, and for each member what the user set. Then how it was come to: q, v and bow as the step before it gave them, which an impulse at
 // this state does not change, and bounds of the motion of all members in that step.
 #pragma once
 #include "base/error.h"
@@ -56,8 +56,9 @@ typedef struct cal_contact_group {
     int found_capacity[2];
     bool searched; // there was one with these pairs
     size_t memory_count;
-    int at_v, at_memory, at_rest; // in a state
-    int at_arrival, at_bounds;    // the end of the curve that leads to a state: q, v, time; bounds of the motion on it
+    int at_v, at_bow, at_memory, at_rest; // in a state
+    int at_arrival,
+        at_bounds; // the end of the curve that leads to a state: q, v, bow, time; bounds of the motion on it
     int check_event, step_event;
     int last_contacts;
     bool restless; // rows something that is driven

@@ -128,6 +128,8 @@ bool cal_work_wake(cal_group_work* w, const double* q, double h) {
     const cal_problem* p = &w->problem;
     if (p->quiet == NULL) return false;
     bool woken = false;
+    double* sum = p->work;
+    memcpy(sum, w->balance, (size_t)group->v_count * sizeof *sum);
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &w->cache.contacts[touch->contact];
@@ -141,12 +143,12 @@ bool cal_work_wake(cal_group_work* w, const double* q, double h) {
                 for (int r = 0; r < 3; r++) force[i] += frame[3 * r + i] * touch->impulse[r] / h;
             }
             // It was asked for these rows before, and was there.
-            (void)add_force(group, q, contact, side, force, w->balance);
+            (void)add_force(group, q, contact, side, force, sum);
         }
     }
     const double most = least_acceleration(w, h);
     for (int i = 0; i < group->unit_count; i++) {
-        w->ring[i] = w->quiet[i] && !(acceleration_of(w, i, w->balance) <= most);
+        w->ring[i] = w->quiet[i] && !(acceleration_of(w, i, sum) <= most);
         woken |= w->ring[i] > 0;
     }
     // Neighbours of those that are woken wake with them, twice as far each time, so that few rounds come to the end of what a hit moves.

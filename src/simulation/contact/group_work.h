@@ -25,15 +25,19 @@ typedef struct cal_group_work {
     const cal_group* group;
     cal_problem problem;
     cal_arena rest; // behind the problem's masses: taken anew for each configuration
-    cal_contact_cache cache;
+    // Contacts at one end of a step, and at the other: where it begins and where it would end, and after it was taken the other way round.
+    cal_contact_cache cache, far;
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
-    double margin;       // of the last look: contacts were looked for so far
-    double* impulses;    // each body
-    double* reach;       // each unit: how far away from it contacts matter
-    double* memory;      // may be NULL: nothing is written down
-    const double* known; // what it holds at the start, or NULL
+    double* start_q;             // before the step
+    double (*body_speeds)[2][6]; // of bodies: where it begins and where it ends (find_bow)
+    bool halved;                 // its contacts are those of its middle
+    double margin;               // of the last look: contacts were looked for so far
+    double* impulses;            // each body
+    double* reach;               // each unit: how far away from it contacts matter
+    double* memory;              // may be NULL: nothing is written down
+    const double* known;         // what it holds at the start, or NULL
     // For the forces that are written down, which are sorted: room.
     cal_force_order* force_order;
     double* force_copy;
@@ -107,3 +111,15 @@ bool cal_work_strike(cal_group_work* work, const double* v, double moment);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
+// The bow of a straight way of length h from start_q to q at `time`, whose contacts are there: what turns or rolls overlaps half-way, on
+// a chord of its way, though not at its ends (group_bow.c). CAL_OK also where it is none.
+cal_status cal_work_bow(cal_group_work* work, double time, double h, const double* q, const double* v, double* out,
+                        cal_error* error);
+// Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them; the contacts there are
+// in `cache`.
+cal_status cal_work_find_parting(cal_group_work* work, double time, const double* q, const double* v, int round,
+                                 cal_error* error);
+// Of the length: overlaps that are deeper are parted.
+#define CAL_WORK_OVERLAP 1e-6
+// And a step after which bodies overlap so deeply, since their ways are not straight, is too long.
+#define CAL_WORK_BENT 1e-3
