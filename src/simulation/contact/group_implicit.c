@@ -558,7 +558,8 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     return CAL_OK;
 }
 
-// One step of the convex problem from where the group is: what its impulses are over h.
+// One step of the convex problem from where the group is: what its impulses are over h. As in a step, what rests under the forces that are
+// known is left out, and these are its forces.
 static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
                          const double* memory, double* scratch, int capacity, cal_group_contact* contacts,
                          double (*out)[3], cal_group_report* report, cal_error* error) {
@@ -570,10 +571,14 @@ static cal_status forces(const cal_group* group, double time, double h, const do
     cal_contact_cache_stop_at(&w.cache, group, q);
     w.known = memory;
     w.close = allowed_miss(&w);
-    const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
-    if (status != CAL_OK) return status;
-    memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
-    cal_work_solve(&w, v, h, false, w.whole);
+    w.leaves_out = !w.varies && !w.follows;
+    memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
+    do {
+        const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
+        if (status != CAL_OK) return status;
+        memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
+        cal_work_solve(&w, v, h, false, w.whole);
+    } while (cal_work_wake(&w, q, h));
     int row = 0;
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
@@ -588,7 +593,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         for (int k = 0; k < 3; k++) {
             force[k] = 0.0;
             for (int r = 0; mine && r < 3; r++) force[k] += frame[3 * r + k] * touch->impulse[r];
-            force[k] /= h;
+            force[k] = cal_work_leaves_out(&w, contact) ? w.known_force[i][k] : force[k] / h;
         }
     }
     return CAL_OK;

@@ -110,6 +110,15 @@ cal_status cal_work_find_quiet(cal_group_work* w, double time, const double* q, 
     return CAL_OK;
 }
 
+bool cal_work_leaves_out(const cal_group_work* w, const cal_group_contact* contact) {
+    bool left_out = w->problem.quiet != NULL;
+    for (int side = 0; left_out && side < 2; side++) {
+        const int unit = w->group->unit_of_body[contact->body[side]];
+        left_out = unit < 0 || w->problem.quiet[unit];
+    }
+    return left_out;
+}
+
 void cal_work_spread(cal_group_work* w) {
     const cal_group* group = w->group;
     for (int ring = 1; ring <= w->rings; ring++)

@@ -88,6 +88,8 @@ cal_status cal_work_look(cal_group_work* work, double time, const double* q, con
 // Which units are left out, or what acts on them now; their forces become zero. Masses, forces and known forces are there.
 cal_status cal_work_find_quiet(cal_group_work* work, double time, const double* q, const double* v, double h,
                                bool again, cal_error* error);
+// Whether all that moves at a contact is left out: the force in it is the known one.
+bool cal_work_leaves_out(const cal_group_work* work, const cal_group_contact* contact);
 // Whether the last solve, for a step of size h at q, moves units that were left out: the step must be begun again with them.
 bool cal_work_wake(cal_group_work* work, const double* q, double h);
 // Units that are at most w->rings contacts away from those in ring 1 are awake, beside those that are already.
