@@ -1,17 +1,18 @@
-// Ways between two states of a step in which forces jump: chords, which what turns about an edge or rolls over a ball does not keep to. Half-way
-// it would overlap, by a quarter of what the second derivative of its gap makes of a step, though not at either end.
+// Ways between two states of a step in which forces jump: chords, which what turns about an edge or rolls over a ball does not keep to. On
+// the way it would overlap, though at neither end.
 //
-// A gap g goes from g₀ to g₁, at rates ġ₀ and ġ₁ that the speeds of the chord give at both ends. So half-way it is
+// A gap goes from g₀ to g₁, at rates ġ₀ and ġ₁ that the speeds of the chord give at both ends: without a search it is known on the whole
+// way, as a cubic g(s), to the fourth order. Where that is an overlap, the way becomes a parabola, chord + 4 δ s (1 − s), which begins
+// faster than the chord by the bow 4 δ / h and ends as much slower. The displacements δ half-way part what overlaps there, as at the end
+// of a step, with gaps
 //
-//     (g₀ + g₁)/2 + h (ġ₀ − ġ₁)/8
+//     the least of g(s) / (4 s (1 − s))
 //
-// to the fourth order, without a search. Where that is an overlap, it is parted there as overlaps are at the end of a step, by
-// displacements δ, and the way becomes a parabola through that place: chord + 4 δ s (1 − s), which begins faster than the chord by the bow
-// 4 δ / h and ends as much slower.
+// so that nothing overlaps elsewhere, either.
 #include "math/vector.h"
 #include "simulation/body.h"
 #include "simulation/contact/group_work.h"
-#include "simulation/motion/rotate.h"
+#include "simulation/motion/curve.h"
 #include <string.h>
 
 static cal_member_span span_of(const cal_group_work* w, int unit, const double* q, const double* v, double h,
@@ -65,6 +66,18 @@ static double rate_of(const cal_group_work* w, const cal_group_contact* contact,
     return rate;
 }
 
+// The gap that a contact would have to have half-way if it were on a parabola that is as deep as its cubic anywhere.
+static double gap_of(double from, double rate, double to, double to_rate, double h) {
+    enum { PARTS = 8 };
+    double b[CAL_CUBIC_TERMS], least = (double)INFINITY, slope;
+    cal_curve_hermite(h, from, rate, to, to_rate, b);
+    for (int i = 1; i < PARTS; i++) {
+        const double s = (double)i / PARTS;
+        least = fmin(least, cal_curve_at(b, CAL_CUBIC, s, &slope) / (4.0 * s * (1.0 - s)));
+    }
+    return least;
+}
+
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap.
 static double find_middle(cal_group_work* w, double h) {
     const cal_contact_cache* end = &w->cache;
@@ -79,8 +92,8 @@ static double find_middle(cal_group_work* w, double h) {
             continue;
         }
         next = at;
-        contact->gap = 0.5 * (contact->gap + there->gap) +
-                       0.125 * h * (rate_of(w, contact, w->far.poses, 0) - rate_of(w, there, end->poses, 1));
+        contact->gap =
+            gap_of(contact->gap, rate_of(w, contact, w->far.poses, 0), there->gap, rate_of(w, there, end->poses, 1), h);
         for (int i = 0; i < 3; i++) {
             contact->normal[i] += there->normal[i];
             for (int side = 0; side < 2; side++)

@@ -175,9 +175,9 @@ static void free_own_speeds(const double* v, cal_motion* motion) {
 }
 
 // Three speeds a share of the way from one to another, of a length whose square in the norm of `weight` is in proportion to the way, and
-// `more` than that.
-static void blend(const double* from, const double* to, const double* weight, double share, double more,
-                  double out[3]) {
+// `more` than that. Returns what of that there is no room for.
+static double blend(const double* from, const double* to, const double* weight, double share, double more,
+                    double out[3]) {
     double square = 0.0, wanted = more;
     for (int i = 0; i < 3; i++) {
         out[i] = (1.0 - share) * from[i] + share * to[i];
@@ -186,16 +186,17 @@ static void blend(const double* from, const double* to, const double* weight, do
     }
     const double factor = square > 0.0 && wanted > 0.0 ? sqrt(wanted / square) : 0.0;
     for (int i = 0; i < 3; i++) out[i] *= factor;
+    return fmin(wanted, 0.0);
 }
 
 static void free_straight_speeds(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
                                  double* v) {
-    static const double one[3] = {1.0, 1.0, 1.0};
-    const double share = s->t / s->length;
+    const cal_sim_body* part = &world->bodies[self_of(unit)->body];
+    const double share = s->t / s->length, m[3] = {part->mass, part->mass, part->mass};
     // What a bow lifts is slower for it.
     const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
-    blend(s->v, s->to_v, one, share, 2.0 * aside, v);
-    blend(s->v + 3, s->to_v + 3, world->bodies[self_of(unit)->body].inertia, share, 0.0, v + 3);
+    const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);
+    blend(s->v + 3, s->to_v + 3, part->inertia, share, left, v + 3);
 }
 
 // --- The unit -----------------------------------------------------------------------------------------------------------------
