@@ -129,13 +129,13 @@ double cal_group_horizon(const cal_world* world, int component) {
 
 // Two neighbouring states of a group about a time, and where between them it is.
 typedef struct span {
-    const double *from, *to; // q and v at both ends; to is NULL after the last state
+    const double *from, *to; // q and v at both ends, and the bow between; to is NULL after the last state
     const double* bounds;    // of all members between them
     double length, t, end;   // of the curve; when the second one is, where that was cut short
     bool straight;           // free bodies go at constant speeds
 } span;
 
-static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_v + g->group.v_count; }
+static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_memory; }
 
 static span span_at(const cal_world* world, int component, double time) {
     const cal_contact_group* g = group_of(world, component);
@@ -169,7 +169,8 @@ static cal_member_span member_span(const cal_contact_group* g, int unit, const s
                              .extras = s->from + g->extras[unit],
                              .length = s->length,
                              .t = s->t,
-                             .straight = s->straight};
+                             .straight = s->straight,
+                             .bow = s->to != NULL ? s->to + g->at_bow + u->first_v : NULL};
 }
 
 void cal_group_arrive(cal_world* world, int component) {
@@ -177,7 +178,7 @@ void cal_group_arrive(cal_world* world, int component) {
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);
     const double end = cal_saved_state_at(queue, queue->tail - 1)->time;
-    memcpy(data + g->at_arrival, data, (size_t)(g->at_v + g->group.v_count) * sizeof *data);
+    memcpy(data + g->at_arrival, data, (size_t)g->at_memory * sizeof *data);
     data[arrival_time(g)] = end;
     if (queue->tail - queue->head < 2) return;
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
@@ -534,7 +535,8 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
         return NULL;
     }
     g->memory_count = world->group_ops->memory_count(&g->group);
-    g->at_memory = g->at_v + g->group.v_count;
+    g->at_bow = g->at_v + g->group.v_count;
+    g->at_memory = g->at_bow + g->group.v_count;
     g->at_rest = g->at_memory + (int)g->memory_count;
     *stride = g->at_rest + CAL_REST_NUMBERS;
     for (int i = 0; i < member_count; i++) {

@@ -12,8 +12,8 @@
 //     step      the integrator advances the group to its next check; each of its own steps ends in a state, and between two
 //               states bodies follow cubics, or straight lines where forces jumped
 //
-// A state's numbers: q, v, what the integrator remembers, numbers about rest and the interval between checks that the state is
-// in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at
+// A state's numbers: q, v, the bow of the way to it (group.h), what the integrator remembers, numbers about rest and the interval between checks that the state is
+// in, and for each member what the user set. Then how it was come to: q, v and bow as the step before it gave them, which an impulse at
 // this state does not change, and bounds of the motion of all members in that step.
 #pragma once
 #include "base/error.h"
@@ -56,8 +56,9 @@ typedef struct cal_contact_group {
     int found_capacity[2];
     bool searched; // there was one with these pairs
     size_t memory_count;
-    int at_v, at_memory, at_rest; // in a state
-    int at_arrival, at_bounds;    // the end of the curve that leads to a state: q, v, time; bounds of the motion on it
+    int at_v, at_bow, at_memory, at_rest; // in a state
+    int at_arrival,
+        at_bounds; // the end of the curve that leads to a state: q, v, bow, time; bounds of the motion on it
     int check_event, step_event;
     int last_contacts;
     bool restless; // rows something that is driven
@@ -142,6 +143,9 @@ bool cal_group_has(const cal_world* world, int component, int member);
 bool cal_group_lists(const cal_contact_group* group, int a, int b);
 // Whether two bodies, of which one at least moves, do not collide by events while they are in one group.
 bool cal_group_is_inner(const cal_world* world, int a, int b);
+// Whether a group decides at a state who joins it, before it goes on: at the beginning of an interval; a large one at every state.
+enum { CAL_GROUP_LARGE = 128 };
+bool cal_group_decides(const cal_contact_group* group, const double* data, double time);
 bool cal_group_is_asleep(const cal_world* world, int component);
 bool cal_group_sleeps_at(const cal_world* world, int component, double time);
 double cal_group_horizon(const cal_world* world, int component); // until when its motion is computed

@@ -479,6 +479,12 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
     return CAL_NO_MEMORY;
 }
 
+int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int from) {
+    for (int i = 0, at = from; i < cache->count; i++, at = at + 1 < cache->count ? at + 1 : 0)
+        if (cache->contacts[at].key == key) return at;
+    return CAL_NONE;
+}
+
 cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             double margin, double* force, cal_arena* arena, cal_error* error) {
     const cal_status status = cal_contact_cache_find(cache, p->group, time, q, margin, error);

@@ -119,6 +119,10 @@ typedef struct cal_contact_cache {
 size_t cal_contact_cache_count(const cal_group* group, int contacts);
 bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, int capacity, cal_group_report* report,
                              cal_arena* arena);
+static inline void cal_contact_cache_swap(cal_contact_cache* a, cal_contact_cache* b) {
+    const cal_contact_cache swapped = *a;
+    *a = *b, *b = swapped;
+}
 // What a coordinate's way counts as one, m.
 static inline double cal_stop_lever(const cal_group* group, const cal_group_stop* stop) {
     return stop->turns ? group->length : 1.0;
@@ -136,6 +140,8 @@ void cal_contact_cache_stop_at(cal_contact_cache* cache, const cal_group* group,
 // be room.
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
                                   double margin, cal_error* error);
+// The contact with a key, looked for from one on, since others are in the same order; CAL_NONE: there is none.
+int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int from);
 // Rows of a contact's frame: the normal, and two tangents.
 void cal_contact_frame(const double normal[3], double frame[9]);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.

@@ -29,6 +29,8 @@ extern const cal_sweep_ops cal_free_sweeps;
 typedef struct cal_free_row {
     double frame[9], turn[2][9], offset[3];
     double own, tilt[2], across; // of W: along the normal, what that does across, and across
+    double
+        mixed; // what an impulse across does to other speeds of the contact than the law of a look counts with, at most
     double inverse[2], friction; // 1 / W along the normal, and across
 } cal_free_row;
 

@@ -4,7 +4,8 @@
 // The order is from the top down: what presses is passed on to what carries it within one sweep.
 //
 // A contact is looked at when its bodies may have changed its speeds since the last look: by more than `least`, or, where it holds
-// nothing, by more than it is apart. How much that is at most is added up for each body. An impulse λ changes the speed of a contact with
+// nothing, by more than it is apart. A look itself leaves speeds that its law has not counted with, where an impulse across the normal
+// acts along it. How much that is at most is added up for each body. An impulse λ changes the speed of a contact with
 // the turning rows T by no more than (1/m + |T|² / I) |λ|₁, and v by Δv, which goes on, by |Δu|₁ + |T| |Δω|₁.
 #include "math/vector.h"
 #include "simulation/contact/contact_sweeps.h"
@@ -122,6 +123,8 @@ static void take_row(cal_problem* p, int k) {
     cal_free_row* row = &f->rows[k];
     row->own = touch->own[0], row->across = touch->across, row->friction = touch->friction;
     for (int i = 0; i < 2; i++) row->tilt[i] = touch->own[3 * (i + 1)], row->inverse[i] = touch->inverse[i];
+    const double* W = touch->own;
+    row->mixed = fmax(fmax(fabs(W[1]), fabs(W[2])), fmax(fabs(W[5]), row->across - fmin(W[4], W[8])));
     memcpy(row->offset, touch->offset, sizeof row->offset);
     for (int side = 0; side < 2; side++) take_side(p, touch, side, row, &f->watch[k]);
     cal_sweep_start(touch->held, touch->friction, f->impulse[k]);
@@ -177,7 +180,9 @@ static cal_sweep_result sweep(cal_problem* p, int number, double least, double* 
             if (most > least) p->stirred[watch->unit[0]] = p->stirred[watch->unit[1]] = number;
             result.most = cal_larger(result.most, most);
         }
-        watch->until = a->moved + b->moved + (is_apart ? cal_larger(least, y[0]) : least);
+        // What its own change has left to do: nothing of a ball's.
+        const double left = changes ? row->mixed * (fabs(change[1]) + fabs(change[2])) : 0.0;
+        watch->until = a->moved + b->moved + (is_apart ? cal_larger(least, y[0]) : least) - left;
     }
     return result;
 }

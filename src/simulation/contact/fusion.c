@@ -17,7 +17,7 @@
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
 #define STILL 0.05   // of what is slow, at the surface: slower is still where nothing better is known
-enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
+enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ static cal_status push_steps(cal_world* world, int component, cal_group_interval
         cal_saved_state_at(queue, queue->tail - 1)->time = interval.time;
         rest[CAL_REST_BEGIN] = interval.begin, rest[CAL_REST_END] = interval.end, rest[CAL_REST_CHECKED] = 0.0;
         cal_group_arrive(world, component);
-        if (g->group.unit_count > LARGE) break;
+        if (g->group.unit_count > CAL_GROUP_LARGE) break;
     }
     cal_free(trial);
     *way = interval;

@@ -23,8 +23,9 @@ typedef struct cal_group_member cal_group_member;
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
     double length, t;
-    double from;   // the time at its begin; only for what depends on it: work
-    bool straight; // free bodies go at constant speeds
+    double from;       // the time at its begin; only for what depends on it: work
+    bool straight;     // free bodies go at constant speeds
+    const double* bow; // of such a way: how much faster it begins than it ends, by half (v_count); NULL: by nothing
 } cal_member_span;
 
 // Of gravity: what accelerates less from rest is held.
@@ -163,6 +164,7 @@ typedef struct cal_group_report {
     double penetration; // the deepest, m
     double speed;       // the largest speed of any point of the group at the end, as far as the integrator knows it
     bool straight;      // free bodies go at constant speeds in the step
+    double* bow; // may be NULL; else group->v_count zeros: what these speeds begin with in addition, and end without
     cal_group_impact* impacts; // may be NULL; else room for so many, and how many there were
     int impact_capacity, impact_count;
     // What bodies that are moved have done to the group in the step, J; and what moving bodies apart has added to its energy.

@@ -56,14 +56,13 @@ static const double blink = 1e-6; // of an interval: what moves in it nobody see
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
-static const double bent = 1e-3;  // of the length: a step after which bodies overlap deeper is too long
 static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
-           cal_contact_cache_count(group, contacts) + bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count +
-           3 * (size_t)contacts + 64;
+           2 * cal_contact_cache_count(group, contacts) + bodies + 8 * v + 3 * q + 12 * bodies +
+           3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
 }
 
 static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
@@ -71,12 +70,16 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
-    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
+    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) &&
+              cal_contact_cache_begin(&w->far, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
+    w->far.beyond = w->cache.beyond;
     double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
                                    &w->first, &w->second,      &w->predicted, &w->balance};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
     w->middle_q = cal_arena_numbers(&arena, q);
     w->next_q = cal_arena_numbers(&arena, q);
+    w->start_q = cal_arena_numbers(&arena, q);
+    w->body_speeds = (double(*)[2][6])(void*)cal_arena_numbers(&arena, 12 * (size_t)group->body_count);
     w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
     w->reach = cal_arena_numbers(&arena, (size_t)group->unit_count);
     w->follows = cal_smooth_takes(group);
@@ -84,7 +87,8 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     w->known_force = (double(*)[3])(void*)cal_arena_numbers(&arena, 3 * (size_t)capacity);
     w->ring = cal_arena_integers(&arena, (size_t)group->unit_count);
     w->quiet = (bool*)(void*)cal_arena_numbers(&arena, flags);
-    ok = ok && w->known_force != NULL && w->ring != NULL && w->quiet != NULL;
+    ok = ok && w->start_q != NULL && w->body_speeds != NULL && w->known_force != NULL && w->ring != NULL &&
+         w->quiet != NULL;
     w->awake = ok ? w->quiet + group->unit_count : NULL;
     ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
@@ -219,6 +223,12 @@ static void solve_on(cal_group_work* w) {
     w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
 }
 
+// Whether contacts have added energy, which they never do.
+static bool gains_energy(const cal_group_work* w, const double* v) {
+    return cal_problem_energy(&w->problem, w->whole) >
+           fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v));
+}
+
 // The whole step, or a better solution of it. Impacts of several restitutions at once could make energy of nothing: then none of
 // them bounces.
 static void solve_whole(cal_group_work* w, const double* v, double h, bool again) {
@@ -233,9 +243,7 @@ static void solve_whole(cal_group_work* w, const double* v, double h, bool again
     for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
     if (!bounced) return;
     if (find_company(w) > 0) solve_on(w);
-    if (cal_problem_energy(&w->problem, w->whole) <=
-        fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)))
-        return;
+    if (!gains_energy(w, v)) return;
     memcpy(w->whole, v, size);
     cal_work_solve(w, v, h, false, w->whole);
 }
@@ -305,17 +313,44 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     return CAL_OK;
 }
 
+// What the solution of the whole step does, beside velocities.
+static void take_whole(cal_group_work* w, double time, const double* v, double h) {
+    w->whole_work = cal_work_driven(w);
+    memset(w->impulses, 0, (size_t)w->group->body_count * sizeof *w->impulses);
+    cal_work_add_impulses(w, w->impulses);
+    report_impacts(w, time, v, h);
+}
+
 // How deep bodies overlap after a step, since their ways are not straight.
-static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h, bool whole,
-                             double* depth, cal_error* error) {
-    cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
-    if (status != CAL_OK) return status;
-    // The contacts of this step are still needed for its forces; where halves were tried, theirs are remembered.
-    if (whole) cal_work_remember(w, h);
+static cal_status find_depth(cal_group_work* w, double time, const double* q, double h, double* depth,
+                             cal_error* error) {
+    *depth = 0.0;
+    cal_status status = cal_group_displace(w->group, time, q, w->predicted, h, w->next_q, error);
     // With the margin that the end of the step is looked at with.
-    status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, w->margin, error);
-    for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
+    if (status == CAL_OK) status = cal_contact_cache_find(&w->far, w->group, time, w->next_q, w->margin, error);
+    for (int k = 0; status == CAL_OK && k < w->far.count; k++) *depth = fmax(*depth, -w->far.contacts[k].gap);
     return status;
+}
+
+// The whole step again, with gaps as they are at its end: what turns takes its points on circles, and gaps close or open by more than
+// their speeds say. Contacts of the step and of its end are in one order. Returns whether it has taken no energy from nowhere.
+static bool solve_bent(cal_group_work* w, const double* v, double h) {
+    const cal_contact_cache* far = &w->far;
+    int next = 0;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        const uint64_t key = w->cache.contacts[touch->contact].key;
+        const int at = cal_contact_cache_same(far, key, next);
+        if (at < 0 || touch->stops || touch->impact >= 0.0) continue;
+        next = at;
+        double u[3];
+        cal_problem_velocity(&w->problem, touch, w->predicted, u);
+        touch->offset[0] += (far->contacts[at].gap - touch->gap) / h - u[0] - touch->drive[0];
+    }
+    w->problem.rough = true;
+    solve_on(w);
+    w->problem.rough = false;
+    return !gains_energy(w, v);
 }
 
 // Where halves were not smooth FAILED_HALVES times in a row or more, they are tried after as many steps again, but not more than
@@ -376,10 +411,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             continue;
         }
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
-        w->whole_work = cal_work_driven(w);
-        memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
-        cal_work_add_impulses(w, w->impulses);
-        report_impacts(w, time, v, *h);
+        take_whole(w, time, v, *h);
         if (still) {
             // Nothing moves to speak of: there is no error to find.
             *next = growth * *h;
@@ -440,14 +472,19 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
         if (!w->varies && jump <= coarse && !nearly && *h > smallest)
-            status = find_depth(w, time + *h, q, w->predicted, *h, !halved, &depth, error);
+            status = find_depth(w, time + *h, q, *h, &depth, error);
+        if (status == CAL_OK && !halved && depth > CAL_WORK_BENT * group->length && solve_bent(w, v, *h)) {
+            jump = *h * find_jump(w, v, *h);
+            if (cal_work_wake(w, q, *h)) continue;
+            take_whole(w, time, v, *h);
+            status = find_depth(w, time + *h, q, *h, &depth, error);
+        }
         if (status != CAL_OK) return status;
-        if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
-            // An overlap that a curved way leaves grows with the square of the step.
-            const double most = depth > 0.0 ? fmin(growth, 0.9 * sqrt(bent * group->length / depth)) : growth;
-            *next = *h * fmin(most, fmax(0.5, 0.9 * sqrt(coarse / jump)));
-            if (!halved && *h <= smallest) cal_work_remember(w, *h);
+        if (!w->varies && ((jump <= coarse && !nearly && depth <= CAL_WORK_BENT * group->length) || *h <= smallest)) {
+            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
+            if (!halved) cal_work_remember(w, *h);
             w->report->straight = true;
+            w->halved = halved;
             return accept(w, time, q, v, w->predicted, w->whole, *h, halved ? 0.5 * *h : *h, w->whole_work, error);
         }
         w->report->rejected++;
@@ -490,6 +527,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
+    memcpy(w.start_q, q, (size_t)group->q_count * sizeof *q);
     cal_status status = w.varies ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
     // Between states joints follow cubics, which do not turn round at once: after a bounce the next state comes soon.
     if (w.bounced) h = fmin(h, blink * length);
@@ -500,7 +538,10 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     if (w.landings > 0 || w.bounced) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
+    cal_contact_cache_swap(&w.cache, &w.far);
     status = cal_work_part(&w, interval->time, q, v, error);
+    if (status == CAL_OK && report->straight && report->bow != NULL)
+        status = cal_work_bow(&w, interval->time, h, q, v, report->bow, error);
     if (status != CAL_OK) return status;
     report->speed = cal_group_speed(group, v);
     // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
@@ -517,7 +558,8 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     return CAL_OK;
 }
 
-// One step of the convex problem from where the group is: what its impulses are over h.
+// One step of the convex problem from where the group is: what its impulses are over h. As in a step, what rests under the forces that are
+// known is left out, and these are its forces.
 static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
                          const double* memory, double* scratch, int capacity, cal_group_contact* contacts,
                          double (*out)[3], cal_group_report* report, cal_error* error) {
@@ -529,10 +571,14 @@ static cal_status forces(const cal_group* group, double time, double h, const do
     cal_contact_cache_stop_at(&w.cache, group, q);
     w.known = memory;
     w.close = allowed_miss(&w);
-    const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
-    if (status != CAL_OK) return status;
-    memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
-    cal_work_solve(&w, v, h, false, w.whole);
+    w.leaves_out = !w.varies && !w.follows;
+    memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
+    do {
+        const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
+        if (status != CAL_OK) return status;
+        memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
+        cal_work_solve(&w, v, h, false, w.whole);
+    } while (cal_work_wake(&w, q, h));
     int row = 0;
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
@@ -547,7 +593,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         for (int k = 0; k < 3; k++) {
             force[k] = 0.0;
             for (int r = 0; mine && r < 3; r++) force[k] += frame[3 * r + k] * touch->impulse[r];
-            force[k] /= h;
+            force[k] = cal_work_leaves_out(&w, contact) ? w.known_force[i][k] : force[k] / h;
         }
     }
     return CAL_OK;

@@ -91,13 +91,8 @@ void cal_work_remember(cal_group_work* w, double h) {
             }
             write_entry(w, count++, contact, force);
         }
-        if (touch != NULL || p->quiet == NULL || cal_dot3(w->known_force[k], w->known_force[k]) == 0.0) continue;
-        bool left_out = true;
-        for (int side = 0; side < 2; side++) {
-            const int unit = w->group->unit_of_body[contact->body[side]];
-            left_out &= unit < 0 || p->quiet[unit];
-        }
-        if (left_out) write_entry(w, count++, contact, w->known_force[k]);
+        if (touch != NULL || cal_dot3(w->known_force[k], w->known_force[k]) == 0.0) continue;
+        if (cal_work_leaves_out(w, contact)) write_entry(w, count++, contact, w->known_force[k]);
     }
     w->memory[CAL_WORK_FORCE_COUNT] = count;
     memset(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count, 0,

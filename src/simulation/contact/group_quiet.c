@@ -110,6 +110,15 @@ cal_status cal_work_find_quiet(cal_group_work* w, double time, const double* q, 
     return CAL_OK;
 }
 
+bool cal_work_leaves_out(const cal_group_work* w, const cal_group_contact* contact) {
+    bool left_out = w->problem.quiet != NULL;
+    for (int side = 0; left_out && side < 2; side++) {
+        const int unit = w->group->unit_of_body[contact->body[side]];
+        left_out = unit < 0 || w->problem.quiet[unit];
+    }
+    return left_out;
+}
+
 void cal_work_spread(cal_group_work* w) {
     const cal_group* group = w->group;
     for (int ring = 1; ring <= w->rings; ring++)
@@ -128,6 +137,8 @@ bool cal_work_wake(cal_group_work* w, const double* q, double h) {
     const cal_problem* p = &w->problem;
     if (p->quiet == NULL) return false;
     bool woken = false;
+    double* sum = p->work;
+    memcpy(sum, w->balance, (size_t)group->v_count * sizeof *sum);
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &w->cache.contacts[touch->contact];
@@ -141,12 +152,12 @@ bool cal_work_wake(cal_group_work* w, const double* q, double h) {
                 for (int r = 0; r < 3; r++) force[i] += frame[3 * r + i] * touch->impulse[r] / h;
             }
             // It was asked for these rows before, and was there.
-            (void)add_force(group, q, contact, side, force, w->balance);
+            (void)add_force(group, q, contact, side, force, sum);
         }
     }
     const double most = least_acceleration(w, h);
     for (int i = 0; i < group->unit_count; i++) {
-        w->ring[i] = w->quiet[i] && !(acceleration_of(w, i, w->balance) <= most);
+        w->ring[i] = w->quiet[i] && !(acceleration_of(w, i, sum) <= most);
         woken |= w->ring[i] > 0;
     }
     // Neighbours of those that are woken wake with them, twice as far each time, so that few rounds come to the end of what a hit moves.

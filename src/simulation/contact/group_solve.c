@@ -5,8 +5,7 @@
 #include <string.h>
 
 enum { MOST_PARTINGS = 4, FIRST_RINGS = 2 };
-static const double allowed_overlap = 1e-6; // of the length; deeper is parted
-static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
+static const double parted_share = 0.3; // of an overlap that is deeper than `deep` of the length, in one step
 static const double deep = 1e-2;
 
 // Largest speed of any point of a unit, as a bound.
@@ -151,7 +150,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
 void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, double* out) {
     w->problem.swept = 0;
     w->problem.allowed = w->close / h;
-    w->problem.closing = 0.5 * allowed_overlap * w->group->length / h;
+    w->problem.closing = 0.5 * CAL_WORK_OVERLAP * w->group->length / h;
     take_forces_at_end(w, v, h);
     set_laws(w, v, h, bounces);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
@@ -199,35 +198,43 @@ static double find_deepest(const cal_group_work* w) {
     return deepest;
 }
 
+cal_status cal_work_find_parting(cal_group_work* w, double time, const double* q, const double* v, int round,
+                                 cal_error* error) {
+    const cal_group* group = w->group;
+    const double allowed = CAL_WORK_OVERLAP * group->length;
+    cal_arena arena = w->rest;
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = CAL_WORK_SLACK * group->length;
+    choose_parted(w, round, allowed);
+    cal_status status = cal_problem_fill_units(&w->problem, time, q, v, w->force, error);
+    w->problem.quiet = w->quiet;
+    if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
+    if (status != CAL_OK) return status;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        touch->friction = 0.0;
+        touch->offset[1] = touch->offset[2] = 0.0;
+        // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
+        touch->offset[0] = touch->gap + 0.5 * allowed;
+        if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
+    }
+    memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
+    memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
+    w->report->solves++;
+    w->problem.swept = 0;
+    w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
+    return CAL_OK;
+}
+
 cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
-    const double allowed = allowed_overlap * group->length;
-    for (int i = 0; i < group->unit_count; i++) w->reach[i] = CAL_WORK_SLACK * group->length;
     for (int round = 0;; round++) {
         // With the margin of the step, so that the next one finds what is known already.
         cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
-        if (status != CAL_OK || find_deepest(w) <= allowed || round == MOST_PARTINGS) return status;
-        cal_arena arena = w->rest;
-        choose_parted(w, round, allowed);
-        status = cal_problem_fill_units(&w->problem, time, q, v, w->force, error);
-        w->problem.quiet = w->quiet;
-        if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
-        if (status != CAL_OK) return status;
-        for (int k = 0; k < w->problem.row_count; k++) {
-            cal_contact_row* touch = &w->problem.rows[k];
-            touch->friction = 0.0;
-            touch->offset[1] = touch->offset[2] = 0.0;
-            // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
-            touch->offset[0] = touch->gap + 0.5 * allowed;
-            if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
-        }
-        memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
-        memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
-        w->report->solves++;
-        w->problem.swept = 0;
-        w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
-        status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
-        for (int i = 0; i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];
+        if (status != CAL_OK || find_deepest(w) <= CAL_WORK_OVERLAP * group->length || round == MOST_PARTINGS)
+            return status;
+        status = cal_work_find_parting(w, time, q, v, round, error);
+        if (status == CAL_OK) status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
+        for (int i = 0; status == CAL_OK && i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];
         if (status == CAL_OK) status = cal_group_project(group, time, q, v, error);
         if (status != CAL_OK) return status;
     }

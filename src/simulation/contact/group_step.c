@@ -92,7 +92,9 @@ static cal_status find_step(cal_world* world, int component, const double* numbe
             !cal_group_reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
                             g->group.body_count);
-        cal_group_report report = {.impacts = world->impacts, .impact_capacity = world->impact_capacity};
+        cal_group_report report = {
+            .impacts = world->impacts, .impact_capacity = world->impact_capacity, .bow = trial + g->at_bow};
+        memset(report.bow, 0, (size_t)g->group.v_count * sizeof *report.bow);
         const cal_status status =
             world->group_ops->step(&g->group, &reached, trial, trial + g->at_v, trial + g->at_memory, world->scratch,
                                    capacity, &report, error);

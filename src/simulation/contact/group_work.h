@@ -25,15 +25,19 @@ typedef struct cal_group_work {
     const cal_group* group;
     cal_problem problem;
     cal_arena rest; // behind the problem's masses: taken anew for each configuration
-    cal_contact_cache cache;
+    // Contacts at one end of a step, and at the other: where it begins and where it would end, and after it was taken the other way round.
+    cal_contact_cache cache, far;
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
-    double margin;       // of the last look: contacts were looked for so far
-    double* impulses;    // each body
-    double* reach;       // each unit: how far away from it contacts matter
-    double* memory;      // may be NULL: nothing is written down
-    const double* known; // what it holds at the start, or NULL
+    double* start_q;             // before the step
+    double (*body_speeds)[2][6]; // of bodies: where it begins and where it ends (find_bow)
+    bool halved;                 // its contacts are those of its middle
+    double margin;               // of the last look: contacts were looked for so far
+    double* impulses;            // each body
+    double* reach;               // each unit: how far away from it contacts matter
+    double* memory;              // may be NULL: nothing is written down
+    const double* known;         // what it holds at the start, or NULL
     // For the forces that are written down, which are sorted: room.
     cal_force_order* force_order;
     double* force_copy;
@@ -84,6 +88,8 @@ cal_status cal_work_look(cal_group_work* work, double time, const double* q, con
 // Which units are left out, or what acts on them now; their forces become zero. Masses, forces and known forces are there.
 cal_status cal_work_find_quiet(cal_group_work* work, double time, const double* q, const double* v, double h,
                                bool again, cal_error* error);
+// Whether all that moves at a contact is left out: the force in it is the known one.
+bool cal_work_leaves_out(const cal_group_work* work, const cal_group_contact* contact);
 // Whether the last solve, for a step of size h at q, moves units that were left out: the step must be begun again with them.
 bool cal_work_wake(cal_group_work* work, const double* q, double h);
 // Units that are at most w->rings contacts away from those in ring 1 are awake, beside those that are already.
@@ -107,3 +113,15 @@ bool cal_work_strike(cal_group_work* work, const double* v, double moment);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
+// The bow of a straight way of length h from start_q to q at `time`, whose contacts are there: what turns or rolls overlaps half-way, on
+// a chord of its way, though not at its ends (group_bow.c). CAL_OK also where it is none.
+cal_status cal_work_bow(cal_group_work* work, double time, double h, const double* q, const double* v, double* out,
+                        cal_error* error);
+// Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them; the contacts there are
+// in `cache`.
+cal_status cal_work_find_parting(cal_group_work* work, double time, const double* q, const double* v, int round,
+                                 cal_error* error);
+// Of the length: overlaps that are deeper are parted.
+#define CAL_WORK_OVERLAP 1e-6
+// And a step after which bodies overlap so deeply, since their ways are not straight, is too long.
+#define CAL_WORK_BENT 1e-3

@@ -1,5 +1,6 @@
 // Who joins a group before it goes on: what touches it, or comes near enough to touch it before its next check. Impacts are then
-// part of its steps, and not events that each begin it anew.
+// part of its steps, and not events that each begin it anew. A large group looks around before every step, since what its members have
+// been thrown towards would hit it in the middle of one, which is then computed for nothing.
 //
 // The decision is made from the states at that time and nothing else, so that it is the same after a rollback: two bodies that
 // are a gap g apart and close at a speed c join where
@@ -152,6 +153,10 @@ static cal_status create(cal_world* world, crowd* c, double time, cal_error* err
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }
 
+bool cal_group_decides(const cal_contact_group* g, const double* data, double time) {
+    return g->group.unit_count > CAL_GROUP_LARGE || time >= data[g->at_rest + CAL_REST_END];
+}
+
 cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_error* error) {
     *joined = false;
     if (world->def.loop == CAL_RETROACTIVE || !world->group_ops->takes_impacts) return CAL_OK;
@@ -163,7 +168,7 @@ cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_err
     c.in = cal_allocate((size_t)world->component_count, sizeof *c.in);
     if (c.in == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     // An interval that was begun before a rollback goes on as it was.
-    if (time < cal_data_at(queue, queue->tail - 1)[g->at_rest + CAL_REST_END]) {
+    if (!cal_group_decides(g, cal_data_at(queue, queue->tail - 1), time)) {
         cal_free(c.in);
         return CAL_OK;
     }

@@ -109,10 +109,12 @@ static void mean_speeds(const double* q, const double* r, double length, double 
 // The cubics of a free body's position and quaternion.
 static void fit(const cal_member_span* s, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
     const double *q = s->q, *v = s->v, *r = s->to_q, *u = s->to_v;
-    double speeds[6];
+    double speeds[2][6];
     if (s->straight) {
-        mean_speeds(q, r, s->length, speeds);
-        u = v = speeds;
+        mean_speeds(q, r, s->length, speeds[0]);
+        memcpy(speeds[1], speeds[0], sizeof speeds[1]);
+        for (int i = 0; s->bow != NULL && i < 6; i++) speeds[0][i] += s->bow[i], speeds[1][i] -= s->bow[i];
+        v = speeds[0], u = speeds[1];
     }
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
     cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
@@ -172,24 +174,29 @@ static void free_own_speeds(const double* v, cal_motion* motion) {
     cal_rotate3(motion->pose.rotation, v + 3, motion->w);
 }
 
-// Three speeds a share of the way from one to another, of a length whose square in the norm of `weight` is in proportion to the way.
-static void blend(const double* from, const double* to, const double* weight, double share, double out[3]) {
-    double square = 0.0, wanted = 0.0;
+// Three speeds a share of the way from one to another, of a length whose square in the norm of `weight` is in proportion to the way, and
+// `more` than that. Returns what of that there is no room for.
+static double blend(const double* from, const double* to, const double* weight, double share, double more,
+                    double out[3]) {
+    double square = 0.0, wanted = more;
     for (int i = 0; i < 3; i++) {
         out[i] = (1.0 - share) * from[i] + share * to[i];
         square += weight[i] * out[i] * out[i];
         wanted += weight[i] * ((1.0 - share) * from[i] * from[i] + share * to[i] * to[i]);
     }
-    const double factor = square > 0.0 ? sqrt(wanted / square) : 0.0;
+    const double factor = square > 0.0 && wanted > 0.0 ? sqrt(wanted / square) : 0.0;
     for (int i = 0; i < 3; i++) out[i] *= factor;
+    return fmin(wanted, 0.0);
 }
 
 static void free_straight_speeds(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
                                  double* v) {
-    static const double one[3] = {1.0, 1.0, 1.0};
-    const double share = s->t / s->length;
-    blend(s->v, s->to_v, one, share, v);
-    blend(s->v + 3, s->to_v + 3, world->bodies[self_of(unit)->body].inertia, share, v + 3);
+    const cal_sim_body* part = &world->bodies[self_of(unit)->body];
+    const double share = s->t / s->length, m[3] = {part->mass, part->mass, part->mass};
+    // What a bow lifts is slower for it.
+    const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
+    const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);
+    blend(s->v + 3, s->to_v + 3, part->inertia, share, left, v + 3);
 }
 
 // --- The unit -----------------------------------------------------------------------------------------------------------------

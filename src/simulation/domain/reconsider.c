@@ -18,9 +18,9 @@ static bool is_after(double time, double limit, bool inclusive) { return inclusi
 // to may have been cut short by a collision.
 static bool decided_at(const cal_world* world, int component, int64_t n) {
     const cal_component* c = &world->components[component];
-    const double *rest = cal_data_at(&c->queue, n) + c->group->at_rest, time = cal_saved_state_at(&c->queue, n)->time;
-    return n + 1 < c->queue.tail && cal_saved_state_at(&c->queue, n + 1)->time > time && time >= rest[CAL_REST_END] &&
-           rest[CAL_REST_ASLEEP] == 0.0;
+    const double *data = cal_data_at(&c->queue, n), time = cal_saved_state_at(&c->queue, n)->time;
+    return n + 1 < c->queue.tail && cal_saved_state_at(&c->queue, n + 1)->time > time &&
+           cal_group_decides(c->group, data, time) && data[c->group->at_rest + CAL_REST_ASLEEP] == 0.0;
 }
 
 // The first decision of a group after a time; infinite when there is none.
