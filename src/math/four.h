@@ -8,7 +8,7 @@ typedef double cal_four __attribute__((vector_size(32)));
 #define CAL_SHUFFLE __builtin_shufflevector
 
 // They are compiled into whoever calls them: nobody passes such a vector on.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 

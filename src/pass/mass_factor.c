@@ -369,6 +369,16 @@ CAL_WIDE_INLINE void accelerate_revolute(const cal_node_motion* own, const cal_n
     *linear = *linear + lever + inward;
 }
 
+// By address: functions of several sets of instructions pass no vectors by value.
+CAL_WIDE_INLINE void load_acceleration(const double* from, cal_four* angular, cal_four* linear) {
+    *angular = cal_load_three(from), *linear = cal_load_three(from + 3);
+}
+
+CAL_WIDE_INLINE void store_acceleration(const cal_four* angular, const cal_four* linear, double* to) {
+    cal_store_four(*angular, to);
+    cal_store_three(*linear, to + 3);
+}
+
 CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_motion* motions, const double* v,
                                       const double* qdd, double* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
@@ -384,10 +394,9 @@ CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_mot
             accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent], above, rate, faster, to);
             continue;
         }
-        if (parent < 0 || parent != last) angular = cal_load_three(above), linear = cal_load_three(above + 3);
+        if (parent < 0 || parent != last) load_acceleration(above, &angular, &linear);
         accelerate_revolute(&motions[n], parent < 0 ? &ground : &motions[parent], *rate, *faster, &angular, &linear);
-        cal_store_four(angular, to);
-        cal_store_three(linear, to + 3);
+        store_acceleration(&angular, &linear, to);
         last = n;
     }
 }
