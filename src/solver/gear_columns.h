@@ -196,7 +196,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     case MODE_PREDICT:
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            history h;
+            history h = {{0}};
             bring_rows(context, last, i, &h);
             if (commits) commit(context, &h, i, next - i);
             if (!commits || !turns) begin_step(context, &h, i, next - i);
@@ -206,7 +206,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         normalize_history(context, column, last);
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            history h;
+            history h = {{0}};
             bring_rows(context, last, i, &h);
             begin_step(context, &h, i, next - i);
             put_rows(context, last, i, &h);
@@ -218,7 +218,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         double* restrict y = context->y;
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            history h;
+            history h = {{0}};
             bring_rows(context, order, i, &h);
             predict(context, &h, order, SLOPE_AGAIN, i, next - i);
         }
