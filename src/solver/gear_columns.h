@@ -49,90 +49,47 @@ typedef struct gear_control {
 
 // --- Preparation -----------------------------------------------------------------------------------------------------
 
-// A chunk's part of the history: where it is; but a device's thread brings its number of each row into registers, and has the loops over rows
-// unrolled for that, to the largest order. Their conditions are ranges: of j == order a compiler makes the row's address again.
-typedef struct history {
-#ifdef CAL_THREAD_PER_LANE
-    double own[ROWS];
-#else
-    double* rows[ROWS];
-#endif
-} history;
-#ifdef CAL_THREAD_PER_LANE
-#define ROW(h, j) (&(h)->own[j])
-#define ALL_ROWS(last) LARGEST_ORDER
-#define FIRST_ROW(first) 0
-#else
-#define ROW(h, j) ((h)->rows[j])
-#define ALL_ROWS(last) (last)
-#define FIRST_ROW(first) (first)
-#endif
-
-CAL_WIDE_INLINE void bring_rows(const cal_solver_context* context, int last, int first, history* h) {
-    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(last); j++) {
-#ifdef CAL_THREAD_PER_LANE
-        h->own[j] = j <= last ? context->vectors[j][first + CAL_OWN_LANE] : 0.0;
-#else
-        h->rows[j] = context->vectors[j] + first;
-#endif
-    }
-}
-
-CAL_WIDE_INLINE void put_rows(const cal_solver_context* context, int last, int first, const history* h) {
-#ifdef CAL_THREAD_PER_LANE
-    CAL_UNROLL for (int j = 0; j <= LARGEST_ORDER; j++) if (j <= last) context->vectors[j][first + CAL_OWN_LANE] =
-        h->own[j];
-#else
-    (void)context, (void)last, (void)first, (void)h;
-#endif
-}
-
 // z ← P z + l e, the saved e; then the order changes.
-CAL_WIDE_INLINE void commit(const cal_solver_context* context, history* h, int first, int n) {
+CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int end) {
     const double* down = context->down;
     double* const* z = context->vectors;
-    const int order = (int)down[DOWN_OLD_ORDER];
+    const int order = (int)down[DOWN_OLD_ORDER], n = end - first;
     const double* restrict e = z[CORRECTION] + first;
-    CAL_UNROLL for (int k = 0; k < ALL_ROWS(order); k++)
-        CAL_UNROLL for (int j = ALL_ROWS(order) - 1; j >= FIRST_ROW(k); j--) if (k <= j && j < order) {
-        double* restrict row = ROW(h, j);
-        const double* restrict above = ROW(h, j + 1);
-        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += above[CAL_IN_CHUNK(i)];
-    }
-    CAL_UNROLL for (int j = 0; j <= ALL_ROWS(order); j++) if (j <= order) {
-        double* restrict row = ROW(h, j);
+    for (int k = 0; k < order; k++)
+        for (int j = order - 1; j >= k; j--) {
+            double* restrict row = z[j] + first;
+            const double* restrict above = z[j + 1] + first;
+            CAL_EACH(i, 0, n) row[i] += above[i];
+        }
+    for (int j = 0; j <= order; j++) {
+        double* restrict row = z[j] + first;
         const double l = down[DOWN_OLD + j];
-        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] += l * e[i];
+        CAL_EACH(i, 0, n) row[i] += l * e[i];
     }
-    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, first + n);
-    if ((int)down[DOWN_ORDER] <= order) return;
-    // Rows beyond the new one are nobody's.
-    CAL_UNROLL for (int j = FIRST_ROW(order + 1); j <= ALL_ROWS(order + 1); j++) if (j > order) {
-        double* restrict row = ROW(h, j);
-        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] = e[i] * down[DOWN_INCREASE];
+    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, end);
+    if ((int)down[DOWN_ORDER] > order) {
+        double* restrict row = z[order + 1] + first;
+        CAL_EACH(i, 0, n) row[i] = e[i] * down[DOWN_INCREASE];
     }
 }
 
 // One order down: the last row is taken out of the others.
-CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, history* h, int old, int n) {
-    double last[CAL_OWN_CHUNK];
-    CAL_UNROLL for (int j = FIRST_ROW(old); j <= ALL_ROWS(old); j++) if (j <= old) {
-        const double* restrict row = ROW(h, j);
-        CAL_EACH(i, 0, n) last[CAL_IN_CHUNK(i)] = row[CAL_IN_CHUNK(i)];
-    }
-    CAL_UNROLL for (int j = 2; j < ALL_ROWS(old); j++) if (j < old) {
+CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, int old, int first, int end) {
+    double* const* z = context->vectors;
+    const double* restrict last = z[old];
+    for (int j = 2; j < old; j++) {
         const double share = context->down[DOWN_LOWER + j];
-        double* restrict row = ROW(h, j);
-        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] -= share * last[CAL_IN_CHUNK(i)];
+        double* restrict row = z[j];
+        CAL_EACH(i, first, end) row[i] -= share * last[i];
     }
 }
 
-CAL_WIDE_INLINE void rescale(history* h, int order, double ratio, int n) {
+CAL_WIDE_INLINE void rescale(double* const* z, int order, double ratio, int first, int end) {
     double factor = 1.0;
-    CAL_UNROLL for (int j = 1; j <= ALL_ROWS(order); j++) if (j <= order) {
+    for (int j = 1; j <= order; j++) {
         factor *= ratio;
-        double* restrict row = ROW(h, j);
-        CAL_EACH(i, 0, n) row[CAL_IN_CHUNK(i)] *= factor;
+        double* restrict row = z[j];
+        CAL_EACH(i, first, end) row[i] *= factor;
     }
 }
 
@@ -156,60 +113,47 @@ CAL_DEVICE static void normalize_history(const cal_solver_context* context, cons
 }
 
 // (P z)₀ into y, (P z)₁ into the given vector.
-CAL_WIDE_INLINE void predict(const cal_solver_context* context, const history* h, int order, int slope_vector,
-                             int first, int n) {
+CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int slope_vector, int first, int end) {
+    double* const* z = context->vectors;
+    const int n = end - first;
     double value[CAL_OWN_CHUNK], slope[CAL_OWN_CHUNK];
     CAL_EACH(i, 0, n) value[CAL_IN_CHUNK(i)] = slope[CAL_IN_CHUNK(i)] = 0.0;
-    CAL_UNROLL for (int j = ALL_ROWS(order); j > 0; j--) if (j <= order) {
-        const double* restrict row = ROW(h, j);
+    for (int j = order; j > 0; j--) {
+        const double* restrict row = z[j] + first;
         CAL_EACH(i, 0, n) {
-            value[CAL_IN_CHUNK(i)] += row[CAL_IN_CHUNK(i)];
-            slope[CAL_IN_CHUNK(i)] += j * row[CAL_IN_CHUNK(i)];
+            value[CAL_IN_CHUNK(i)] += row[i];
+            slope[CAL_IN_CHUNK(i)] += j * row[i];
         }
     }
-    const double* restrict row = ROW(h, 0);
+    const double* restrict row = z[0] + first;
     double* restrict y = context->y + first;
-    double* restrict predicted_slope = context->vectors[slope_vector] + first;
+    double* restrict predicted_slope = z[slope_vector] + first;
     CAL_EACH(i, 0, n) {
-        y[i] = value[CAL_IN_CHUNK(i)] + row[CAL_IN_CHUNK(i)];
+        y[i] = value[CAL_IN_CHUNK(i)] + row[i];
         predicted_slope[i] = slope[CAL_IN_CHUNK(i)];
     }
-}
-
-// The next step's prediction, with its order and its size.
-CAL_WIDE_INLINE void begin_step(const cal_solver_context* context, history* h, int first, int n) {
-    const double* down = context->down;
-    const int order = (int)down[DOWN_ORDER];
-    if (order < (int)down[DOWN_OLD_ORDER]) lower_order(context, h, (int)down[DOWN_OLD_ORDER], n);
-    if (down[DOWN_RATIO] != 1.0) rescale(h, order, down[DOWN_RATIO], n);
-    predict(context, h, order, CORRECTION, first, n);
 }
 
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
-    const int order = (int)down[DOWN_ORDER], old = (int)down[DOWN_OLD_ORDER], last = order > old ? order : old;
-    const bool commits = down[DOWN_COMMIT] != 0.0, turns = cal_joint_quaternion(column->kind) >= 0;
+    const int order = (int)down[DOWN_ORDER];
     switch ((gear_mode)down[DOWN_MODE]) {
     case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
-        for (int i = first, next; i < end; i = next) {
-            next = cal_chunk_end(i, end);
-            history h = {{0}};
-            bring_rows(context, last, i, &h);
-            if (commits) commit(context, &h, i, next - i);
-            if (!commits || !turns) begin_step(context, &h, i, next - i);
-            put_rows(context, last, i, &h);
+        if (down[DOWN_COMMIT] != 0.0) {
+            for (int i = first, next; i < end; i = next) {
+                next = cal_chunk_end(i, end);
+                commit(context, i, next);
+            }
+            normalize_history(context, column, order > (int)down[DOWN_OLD_ORDER] ? order : (int)down[DOWN_OLD_ORDER]);
         }
-        if (!commits || !turns) break;
-        normalize_history(context, column, last);
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            history h = {{0}};
-            bring_rows(context, last, i, &h);
-            begin_step(context, &h, i, next - i);
-            put_rows(context, last, i, &h);
+            if (order < (int)down[DOWN_OLD_ORDER]) lower_order(context, (int)down[DOWN_OLD_ORDER], i, next);
+            if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
+            predict(context, order, CORRECTION, i, next);
         }
         break;
     case MODE_CORRECT: {
@@ -218,18 +162,13 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         double* restrict y = context->y;
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            history h = {{0}};
-            bring_rows(context, order, i, &h);
-            predict(context, &h, order, SLOPE_AGAIN, i, next - i);
+            predict(context, order, SLOPE_AGAIN, i, next);
         }
         CAL_EACH(i, first, end) y[i] += down[DOWN_FIRST] * e[i];
         break;
     }
     }
 }
-#undef ROW
-#undef ALL_ROWS
-#undef FIRST_ROW
 
 // --- Follow-up -------------------------------------------------------------------------------------------------------
 
