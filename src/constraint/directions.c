@@ -187,7 +187,7 @@ CAL_WIDE static void move_directions(const cal_model* model, const cal_node_moti
 // Rows of A N. Rows of a constraint touch the same nodes as a rule: a node's motion is found once for as many rows as ask in turn.
 static void multiply_rows(cal_constraints* set, double AN[MOST][MOST]) {
     const int count = set->row_count, lanes = round_to_lanes(count);
-    double motion[CAL_ROW_NODES][6][MOST];
+    double motion[CAL_ROW_NODES][6][MOST] = {{{0.0}}};
     int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
     for (int i = 0; i < count; i++) {
         const cal_row* row = &set->rows[i];
