@@ -155,6 +155,7 @@ static cal_status add_accelerations(cal_system* system, bool* done) {
     *done = !system->projects || !cal_system_changes_near(system);
     if (!*done) return CAL_OK;
     for (int i = 0; i < system->model->v_count; i++) system->qdd[i] += set->change[i];
+    cal_system_keep_rests(system, system->qdd);
     cal_layout_scatter(system->plan->layout, 0, NULL, system->qdd, system->state->context.ydot);
     cal_state_changed(system->state, CAL_HELD_YDOT);
     system->moved = moved;

@@ -264,6 +264,8 @@ cal_status cal_system_find_answers(cal_system* system);
 void cal_friction_find_sides(cal_friction* friction);
 // Decides which joints rest, before the solver begins.
 cal_status cal_system_settle_friction(cal_system* system);
+// Of joints that rest speeds or accelerations are zero, to the last digit; what is found of them has rounding.
+void cal_system_keep_rests(const cal_system* system, double* v);
 // tau and the friction of joints that slide.
 const double* cal_system_with_friction(const cal_system* system, const double* tau);
 // Its power, as a loss.

@@ -70,6 +70,11 @@ void cal_system_destroy_friction(cal_system* system) {
 
 static bool rests(const cal_system* system, int i) { return system->constraints->active[system->friction.first + i]; }
 
+void cal_system_keep_rests(const cal_system* system, double* v) {
+    for (int i = 0; i < system->friction.count; i++)
+        if (rests(system, i)) v[system->friction.degree[i]] = 0.0;
+}
+
 static void let_slide(cal_system* system, int i, double direction) {
     const cal_friction* f = &system->friction;
     cal_constraints_activate(system->constraints, f->first + i, false);
@@ -111,6 +116,7 @@ static cal_status stop_slow_ones(cal_system* system, bool* any) {
     cal_status status = cal_system_find_energy(system, system->q, system->v, before);
     system->constraints->time = system->time;
     cal_constraints_project(system->constraints, system->q, system->v, CAL_PROJECT_VELOCITY, CAL_PATIENCE_STEP);
+    cal_system_keep_rests(system, system->v);
     if (!status) status = cal_system_find_energy(system, system->q, system->v, after);
     // Slower than the tolerance: friction has taken it.
     if (!status) system->flow.memory.now.loss += (before[0] - after[0]) + (before[1] - after[1]);

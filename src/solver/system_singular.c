@@ -68,6 +68,7 @@ void cal_system_project_step(cal_system* system, cal_along along, double* q, dou
     system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
     system->constraints->along = along;
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    cal_system_keep_rests(system, v);
     system->constraints->along = CAL_ALONG_OWN;
     system->constraints->blind = 0.0;
 }
