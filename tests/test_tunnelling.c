@@ -444,8 +444,35 @@ static void a_scene_in_other_units_has_the_same_history(void** state) {
     }
 }
 
+// A fall along a wall that is touched comes no nearer to it: it is looked at a few times, whatever the acceleration, and the fall is free.
+static void a_fall_along_a_wall_costs_a_few_looks(void** state) {
+    (void)state;
+    static const cal_shape_kind falling[] = {CAL_SPHERE, CAL_CAPSULE, CAL_BOX};
+    for (int loop = 0; loop < LOOPS; loop++)
+        for (int kind = 0; kind < 3; kind++) {
+            cal_world_def world_def = weightless(loops[loop]);
+            world_def.gravity[2] = -1e4;
+            cal_world* world = cal_test_world(&world_def);
+            add_wall(world, CAL_BOX, -1.0, 0.0, (const double[]){1.0, 1.0, 1e5});
+            cal_world_body_def def = cal_default_world_body_def();
+            def.name = "falls";
+            def.position[0] = 0.125;
+            const cal_body_id body = cal_test_add(world, &def, falling[kind], 0.125, 0.125, 0.125);
+            cal_test_advance(world, 1.0);
+            const cal_world_report report = cal_test_report(world);
+            double at[3];
+            assert_int_equal(cal_world_get_body(world, body, at, NULL, NULL, NULL), CAL_OK);
+            cal_test_expect_below(fabs(at[2] / 5e3 + 1.0), 1e-12, "the fall", "along a wall");
+            assert_true(at[0] == 0.125);
+            assert_int_equal(report.collisions, 0);
+            if (report.checks > 20000) fail_msg("%lld looks", (long long)report.checks);
+            cal_world_destroy(world);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_bead_on_a_slider_is_stopped_by_a_wall),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_fall_along_a_wall_costs_a_few_looks),
+                                       cmocka_unit_test(a_bead_on_a_slider_is_stopped_by_a_wall),
                                        cmocka_unit_test(a_driven_arm_is_stopped_by_a_post),
                                        cmocka_unit_test(a_thin_capsule_at_2_km_per_second_meets_a_thin_wall),
                                        cmocka_unit_test(every_shape_at_every_speed_meets_every_wall),

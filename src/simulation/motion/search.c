@@ -2,13 +2,15 @@
 // as the motions' own bounds (cal_body_bounds) say that nothing can happen, and the next one looks again from there.
 //
 // Balls on turning bodies against balls, planes and blocks that do not turn: the gap g between a ball's centre and a convex
-// set is a convex function of where the centre is, so its second derivative in time is at least −k, with k the relative
-// acceleration of the two (that of the centres, and (|ω̇| + ω²) times the arm). Then nothing happens before the root of
+// set is a convex function of where the centre is, so it is never less than it would be for the plane at right angles to the
+// normal n of now. From that plane the ball is at g + ġ τ − k τ²/2 at least, with k the relative acceleration of the two against n
+// (that of the centres, and (|ω̇| + ω²) times the arm): what goes along a wall does not come nearer to it. Then nothing happens before
+// the root of
 //
 //     g + ġ τ − k τ²/2 = 0,
 //
 // and stepping there and looking again converges quadratically from below. A block that is driven may turn: no point of it
-// then comes nearer faster than the nearest one, plus its turning rate times its size.
+// then comes nearer faster than the nearest one, plus its turning rate times its size, and acceleration counts in all directions.
 //
 // Everything else: conservative advancement along a fixed direction for each pair of convex pieces, to second order in what
 // both do (collide/advance.c).
@@ -47,22 +49,24 @@ typedef struct chase {
     cal_free_view view[2];
     far_balls far;
     cal_motion_bounds limits[2];
-    double until;    // how far the bounds hold
-    double relative; // acceleration of the centres to each other, at most
-    double size;     // reach of the smaller one
+    double until;           // how far the bounds hold
+    double acceleration[3]; // of the first one's centre, seen from the other's
+    double slack;           // how far it may be from that
+    double relative;        // its length, at most
+    double size;            // reach of the smaller one
     cal_distance_cache warm;
 } chase;
 
 static cal_status bound_chase(chase* c, double from, double to) {
-    double difference[3];
     c->until = to;
     for (int i = 0; i < 2; i++) {
         const cal_status status = cal_body_bounds(c->world, c->body[i], from, to, &c->limits[i]);
         if (status != CAL_OK) return status;
         c->until = fmin(c->until, c->limits[i].until);
     }
-    for (int i = 0; i < 3; i++) difference[i] = c->limits[0].acceleration[i] - c->limits[1].acceleration[i];
-    c->relative = sqrt(cal_dot3(difference, difference)) + c->limits[0].slack + c->limits[1].slack;
+    for (int i = 0; i < 3; i++) c->acceleration[i] = c->limits[0].acceleration[i] - c->limits[1].acceleration[i];
+    c->slack = c->limits[0].slack + c->limits[1].slack;
+    c->relative = sqrt(cal_dot3(c->acceleration, c->acceleration)) + c->slack;
     return CAL_OK;
 }
 
@@ -106,6 +110,12 @@ static double closing_time(double gap, double speed, double k) {
 // How far a point on a body is from the straight line, in acceleration, because the body turns.
 static double bend(const cal_motion_bounds* limits, const double arm[3]) {
     return (limits->twist + limits->turn * limits->turn) * sqrt(cal_dot3(arm, arm));
+}
+
+// By how much of its acceleration, seen from the other's, the centre of one comes nearer against a normal towards it.
+static double acceleration_against(const chase* c, int which, const double n[3]) {
+    const double along = cal_dot3(n, c->acceleration);
+    return fmax(which == 0 ? -along : along, 0.0);
 }
 
 // Who of a pair has the balls, and the other one, which has balls, too, or is a plane or a block.
@@ -169,12 +179,13 @@ static sight look_rounded(const chase* c, double share, uint64_t skipped) {
         if (skipped != 0 && (~skipped >> (i * FEW_BALLS) & ((1u << r.count) - 1)) == 0) continue;
         cal_place_ball(p, at_p, i, x);
         cal_point_velocity(at_p, x, v);
-        const double k_p = c->relative + (p->spinning ? bend(&c->limits[r.a], ball) : 0.0);
+        const double k_p = c->slack + (p->spinning ? bend(&c->limits[r.a], ball) : 0.0);
         for (int j = 0; j < r.count; j++) {
             double n[3], y[3], w[3];
             if (skipped != 0 && (skipped & bit_of(i, j)) != 0) continue;
             const double gap = gap_between(c, &r, x, ball[3], j, places, n, y);
-            const double k = r.balls && q->spinning ? k_p + bend(&c->limits[r.b], q->balls[j]) : k_p;
+            const double k = k_p + (turning > 0.0 ? c->relative - c->slack : acceleration_against(c, r.a, n)) +
+                             (r.balls && q->spinning ? bend(&c->limits[r.b], q->balls[j]) : 0.0);
             cal_point_velocity(at_q, y, w);
             const double closing = cal_dot3(n, w) - cal_dot3(n, v);
             const double far = far_from_origin(x, ball[3]), touch = share * far;
