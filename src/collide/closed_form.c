@@ -163,6 +163,39 @@ static void point_solid(const cal_view* point, const cal_view* solid, cal_core_s
     memcpy(out->point_b, b, sizeof b);
 }
 
+// Along which of the 15 directions that can part two boxes (normals of faces, products of edges) they are furthest apart, or overlap least:
+// F(n) = |n·t| − Σ a_i |n_i| − Σ b_i |n·e_i|, with t from one centre to the other and e the axes of b. The first one is in its own frame.
+static double part_boxes(const cal_view* a, const cal_view* b, double normal[3]) {
+    const double *R = b->rotation, *t = b->position, *size_a = a->piece->size, *size_b = b->piece->size;
+    double best = -INFINITY;
+    for (int k = 0; k < 15; k++) {
+        const int i = k < 6 ? k % 3 : (k - 6) / 3, j = k < 6 ? k % 3 : (k - 6) % 3;
+        double n[3] = {k == 0, k == 1, k == 2};
+        if (k >= 3)
+            for (int d = 0; d < 3; d++) n[d] = R[3 * d + j];
+        if (k >= 6) {
+            const double edge[3] = {i == 0, i == 1, i == 2}, other[3] = {n[0], n[1], n[2]};
+            cal_cross3(edge, other, n);
+            if (!(cal_dot3(n, n) > 1e-24)) continue;
+            cal_normalize3(n);
+        }
+        const double along = cal_dot3(n, t);
+        double gap = fabs(along);
+        for (int d = 0; d < 3; d++)
+            gap -= size_a[d] * fabs(n[d]) + size_b[d] * fabs(n[0] * R[d] + n[1] * R[3 + d] + n[2] * R[6 + d]);
+        if (!(gap > best)) continue;
+        best = gap;
+        for (int d = 0; d < 3; d++) normal[d] = along > 0.0 ? -n[d] : n[d];
+    }
+    return best;
+}
+
+bool cal_boxes_overlap(const cal_view* a, const cal_view* b, cal_core_separation* out) {
+    if (a->piece->core != CAL_CORE_BOX || b->piece->core != CAL_CORE_BOX || !a->at_home || b->at_home) return false;
+    out->distance = part_boxes(a, b, out->normal);
+    return out->distance <= 0.0;
+}
+
 static bool is_thin(const cal_view* view) { return view->piece->core <= CAL_CORE_SEGMENT; }
 static bool is_solid(const cal_view* view) {
     return view->piece->core == CAL_CORE_BOX || view->piece->core == CAL_CORE_CYLINDER;

@@ -264,10 +264,15 @@ double cal_refine(const cal_view* a, const cal_view* b, const cal_simplex* featu
 
 // Closed forms, where there is one for the two cores; false: there is none.
 bool cal_closed_form(const cal_view* a, const cal_view* b, cal_core_separation* out);
+// Whether two boxes overlap, and then the normal and the distance; false, too: these are no boxes.
+bool cal_boxes_overlap(const cal_view* a, const cal_view* b, cal_core_separation* out);
 
 // The signed distance of two pieces at two poses of their geometries, in the world; direction: a first guess, may be NULL.
 void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
                         const double* direction, cal_separation* out);
+// The same without the nearest points of pieces that overlap, which cost most of it.
+void cal_piece_normal(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
+                      cal_separation* out);
 // The working frame of piece a at its pose, in the world; and the view of b from there.
 void cal_working_frame(const cal_convex* a, const cal_pose* pose_a, cal_pose* out);
 void cal_view_make(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,

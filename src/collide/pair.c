@@ -114,8 +114,13 @@ static void find_points_inside(const cal_view* a, const cal_view* b, double scal
     find_points(a, b, &features, &support, out);
 }
 
-static void general(const cal_view* a, const cal_view* b, const double* direction, cal_core_separation* out) {
+static void general(const cal_view* a, const cal_view* b, const double* direction, bool points,
+                    cal_core_separation* out) {
     const double scale = core_size(a->piece) + core_size(b->piece);
+    if (cal_boxes_overlap(a, b, out)) {
+        if (points) find_points_inside(a, b, scale, out);
+        return;
+    }
     double first[3];
     cal_simplex features;
     if (direction != NULL)
@@ -163,11 +168,11 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
             memcpy(out->normal, normal, sizeof normal);
         }
     }
-    find_points_inside(a, b, scale, out);
+    if (points) find_points_inside(a, b, scale, out);
 }
 
-void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
-                        const double* direction, cal_separation* out) {
+static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
+                    const double* direction, bool points, cal_separation* out) {
     if (a->core == CAL_CORE_HALF_SPACE && b->core == CAL_CORE_HALF_SPACE) {
         *out = (cal_separation){.distance = INFINITY, .normal = {0.0, 0.0, 1.0}};
         return;
@@ -181,7 +186,7 @@ void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_c
     if (!cal_closed_form(&view_a, &view_b, &core)) {
         double local[3];
         if (direction != NULL) cal_unrotate3(frame.rotation, direction, local);
-        general(&view_a, &view_b, direction != NULL ? local : NULL, &core);
+        general(&view_a, &view_b, direction != NULL ? local : NULL, points, &core);
     }
     out->distance = core.distance - a->radius - b->radius;
     cal_rotate3(frame.rotation, core.normal, out->normal);
@@ -192,4 +197,14 @@ void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_c
         out->point_a[i] += frame.position[i] - a->radius * out->normal[i];
         out->point_b[i] += frame.position[i] + b->radius * out->normal[i];
     }
+}
+
+void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
+                        const double* direction, cal_separation* out) {
+    measure(a, pose_a, b, pose_b, direction, true, out);
+}
+
+void cal_piece_normal(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
+                      cal_separation* out) {
+    measure(a, pose_a, b, pose_b, NULL, false, out);
 }

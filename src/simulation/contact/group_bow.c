@@ -6,9 +6,9 @@
 // faster than the chord by the bow 4 δ / h and ends as much slower. The displacements δ half-way part what overlaps there, as at the end
 // of a step, with gaps
 //
-//     the least of g(s) / (4 s (1 − s))
+//     the least of (g(s) + a) / (4 s (1 − s)) − a
 //
-// so that nothing overlaps elsewhere, either.
+// so that nothing overlaps by more than the allowed a elsewhere, either: what overlaps by less all the way is left alone.
 #include "math/vector.h"
 #include "simulation/body.h"
 #include "simulation/contact/group_work.h"
@@ -67,19 +67,19 @@ static double rate_of(const cal_group_work* w, const cal_group_contact* contact,
 }
 
 // The gap that a contact would have to have half-way if it were on a parabola that is as deep as its cubic anywhere.
-static double gap_of(double from, double rate, double to, double to_rate, double h) {
+static double gap_of(double from, double rate, double to, double to_rate, double h, double allowed) {
     enum { PARTS = 8 };
     double b[CAL_CUBIC_TERMS], least = (double)INFINITY, slope;
-    cal_curve_hermite(h, from, rate, to, to_rate, b);
+    cal_curve_hermite(h, from + allowed, rate, to + allowed, to_rate, b);
     for (int i = 1; i < PARTS; i++) {
         const double s = (double)i / PARTS;
         least = fmin(least, cal_curve_at(b, CAL_CUBIC, s, &slope) / (4.0 * s * (1.0 - s)));
     }
-    return least;
+    return least - allowed;
 }
 
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap.
-static double find_middle(cal_group_work* w, double h) {
+static double find_middle(cal_group_work* w, double h, double allowed) {
     const cal_contact_cache* end = &w->cache;
     double deepest = 0.0;
     int next = 0;
@@ -92,8 +92,8 @@ static double find_middle(cal_group_work* w, double h) {
             continue;
         }
         next = at;
-        contact->gap =
-            gap_of(contact->gap, rate_of(w, contact, w->far.poses, 0), there->gap, rate_of(w, there, end->poses, 1), h);
+        contact->gap = gap_of(contact->gap, rate_of(w, contact, w->far.poses, 0), there->gap,
+                              rate_of(w, there, end->poses, 1), h, allowed);
         for (int i = 0; i < 3; i++) {
             contact->normal[i] += there->normal[i];
             for (int side = 0; side < 2; side++)
@@ -125,10 +125,11 @@ static cal_status part_middle(cal_group_work* w, double time, double h, const do
 
 cal_status cal_work_bow(cal_group_work* w, double time, double h, const double* q, const double* v, double* out,
                         cal_error* error) {
+    const double allowed = CAL_WORK_OVERLAP * w->group->length;
     cal_status status = CAL_OK;
     if (w->halved) status = cal_contact_cache_find(&w->far, w->group, time - h, w->start_q, w->margin, error);
     if (status == CAL_OK) status = find_speeds(w, time, h, q, v, error);
-    if (status != CAL_OK || !(find_middle(w, h) > CAL_WORK_OVERLAP * w->group->length)) return status;
+    if (status != CAL_OK || !(find_middle(w, h, allowed) > allowed)) return status;
     cal_contact_cache_swap(&w->cache, &w->far);
     status = part_middle(w, time, h, q, v, out, error);
     cal_contact_cache_swap(&w->cache, &w->far);
