@@ -25,9 +25,9 @@ typedef struct cal_sweep_ops {
 extern const cal_sweep_ops cal_free_sweeps;
 
 // A contact of free bodies: y = offset + F (u₁ − u₀) + T₀ ω₀ + T₁ ω₁, with F the contact's frame. A side that does not move is that of
-// one more body, which has no velocity and takes none.
+// one more body, which has no velocity and takes none. Matrices are columns of three numbers in four lanes (math/four.h).
 typedef struct cal_free_row {
-    double frame[9], turn[2][9], offset[3];
+    double frame[3][4], turn[2][3][4], offset[4];
     double own, tilt[2], across; // of W: along the normal, what that does across, and across
     double
         mixed; // what an impulse across does to other speeds of the contact than the law of a look counts with, at most
@@ -41,17 +41,18 @@ typedef struct cal_free_watch {
 } cal_free_watch;
 
 typedef struct cal_free_motion {
-    double v[6], inverse[6]; // velocity, 1 / mass
-    double moved;            // by how much the speed of any of its contacts has changed so far, at most
-    double arm, answer;      // of T and of what an impulse makes of these speeds: bounds over its contacts
+    double u[4], w[4];        // velocity
+    double light[4], thin[4]; // 1 / mass, for both
+    double moved;             // by how much the speed of any of its contacts has changed so far, at most
+    double arm, answer;       // of T and of what an impulse makes of these speeds: bounds over its contacts
 } cal_free_motion;
 
 typedef struct cal_free_problem {
     cal_free_row* rows; // in the order of sweeps
     cal_free_watch* watch;
     cal_free_motion* motions;
-    double (*impulse)[3], (*last)[3]; // of contacts, and after the last sweep
-    double (*velocity)[6];            // of bodies after the last sweep
+    double (*impulse)[4], (*last)[4]; // of contacts, and after the last sweep
+    double (*velocity)[2][4];         // of bodies after the last sweep
 } cal_free_problem;
 
 // Doubles that rows and bodies of a group need; their memory, where all that moves is free; false: not enough of it.
