@@ -264,17 +264,59 @@ static void what_it_cannot_do_is_refused(void** state) {
     cal_model_destroy(tree), cal_model_destroy(loop);
 }
 
+// A bar of 1 m and 1 kg on a hinge with a damper, or a spring, of `rate` 1/s over its inertia of 1/3.
+static cal_model* damped_bar(double rate, bool spring) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def bar = cal_default_body_def();
+    bar.mass = 1.0, bar.center[0] = 0.5;
+    for (int i = 0; i < 3; i++) bar.inertia[i] = 1.0 / 12.0;
+    cal_joint_def hinge = cal_default_joint_def();
+    hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
+    hinge.damping = spring ? 0.0 : rate / 3.0;
+    hinge.stiffness = spring ? rate * rate / 3.0 : 0.0;
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &bar), &hinge);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// Where nothing touches either: what is stiff is not left to an explicit method. A bar sinks at the speed at which its damper carries it,
+// τ / D, and one on a spring hangs where that does, τ / K; a soft one swings as before.
+static void auto_knows_what_is_stiff(void** state) {
+    (void)state;
+    const double torque = 0.5 * 9.81;
+    for (int spring = 0; spring < 2; spring++)
+        for (int stiff = 0; stiff < 2; stiff++) {
+            const double rate = stiff ? 1e8 : 1e2;
+            cal_model* model = damped_bar(rate, spring);
+            cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
+                    *named = open_sim(model, stiff ? "implicit" : "gear", 1e-6, NULL);
+            advance(sim, 1.0);
+            advance(named, 1.0);
+            cal_sim_report report;
+            cal_sim_get_report(sim, &report);
+            assert_true(difference(sim, named, model) == 0.0);
+            assert_true(report.evaluations < 100000);
+            if (stiff && !spring)
+                cal_test_expect_below(fabs(cal_sim_v(sim)[0] / (3.0 * torque / rate) - 1.0), 1e-5, "speed", "damper");
+            if (stiff && spring)
+                cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 3.0 * torque / (rate * rate)), 1e-9, "angle", "spring");
+            cal_sim_destroy(sim);
+            cal_sim_destroy(named);
+            cal_model_destroy(model);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_are_the_derivatives_of_forces),
-        cmocka_unit_test(a_clamped_servo_is_less_stiff),
-        cmocka_unit_test(it_has_order_six),
-        cmocka_unit_test(it_agrees_with_explicit_methods),
-        cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
-        cmocka_unit_test(machines_have_the_same_bits),
-        cmocka_unit_test(what_it_cannot_do_is_refused),
-        cmocka_unit_test(a_force_that_jumps_is_seen),
-        cmocka_unit_test(a_stiff_stop_is_met),
+        cmocka_unit_test(slopes_are_the_derivatives_of_forces), cmocka_unit_test(auto_knows_what_is_stiff),
+        cmocka_unit_test(a_clamped_servo_is_less_stiff),        cmocka_unit_test(it_has_order_six),
+        cmocka_unit_test(it_agrees_with_explicit_methods),      cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
+        cmocka_unit_test(machines_have_the_same_bits),          cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(a_force_that_jumps_is_seen),           cmocka_unit_test(a_stiff_stop_is_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,8 @@
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
 //
+// D is the inertia that a damper or a spring in the joint moves, too, which tells how fast they are.
+//
 // Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below
 // it, taken as one rigid body at the start position, along the joint.
 #include "base/memory.h"
@@ -114,7 +116,9 @@ static void degrees_of(int kind, int* first, int* count) {
     *count = cal_joint_v_count((cal_joint_kind)kind);
 }
 
-static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full) {
+// fastest: at least what a damper or a spring makes of the inertia, 1/s.
+static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full,
+                            double* fastest) {
     int first, count;
     degrees_of(node->kind, &first, &count);
     for (int degree = first; degree < first + count; degree++) {
@@ -122,6 +126,7 @@ static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* l
         const double D = diagonal(left, degree) + node->armature;
         if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature + size))) return false;
         eliminate(left, degree, D);
+        *fastest = fmax(*fastest, fmax(node->damping / D, sqrt(node->stiffness / D)));
     }
     return true;
 }
@@ -185,6 +190,7 @@ static cal_status fail_massless(const cal_model* model, const cal_node* node, ca
 
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
+    model->fastest_rate = 0.0;
     bool choosing = model->rigid_inertia != NULL;
     for (int i = 0; i < model->joint_count; i++)
         choosing |= model->joints[i].def->limited && model->joints[i].limit_stiffness == 0.0;
@@ -202,7 +208,8 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         if (choosing) choose_stop(model, &model->joints[node->joint], node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
-        if (!eliminate_joint(node, &own, &left, &full)) status = fail_massless(model, node, error);
+        if (!eliminate_joint(node, &own, &left, &full, &model->fastest_rate))
+            status = fail_massless(model, node, error);
         if (node->parent < 0 || status != CAL_OK) continue;
         arrival* siblings = stack_top(&waiting, node->depth);
         if (siblings == NULL) {

@@ -15,6 +15,7 @@
 #include "run/inspect.h"
 #include "run/pull.h"
 #include "run/run.h"
+#include "simulation/sim.h"
 
 static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
@@ -111,7 +112,8 @@ static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, ca
     }
     status = cal_sim_create(r->base.model, &def, sim, error);
     // What is shown is the solver that "auto" means here; with events it is several.
-    if (!status && !cal_sim_world(*sim) && strcmp(r->solver, "auto") == 0) (void)copy_name(r->solver, NAME, "gear");
+    if (!status && !cal_sim_world(*sim) && strcmp(r->solver, "auto") == 0)
+        (void)copy_name(r->solver, NAME, cal_system_solver((*sim)->system));
     if (status && makes_machine) {
         cal_machine_destroy(*machine);
         *machine = NULL;

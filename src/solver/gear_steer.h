@@ -152,7 +152,8 @@ CAL_DEVICE static cal_status accept(gear_control* g, const double* sums, double 
     decision->step = g->step;
     decision->order = old_order;
     if (g->time >= g->failed_until) g->failed_rate = 0.0;
-    if (g->failures + g->convergence_failures + g->not_finite > 0) g->largest_change = find_rules(g)->after_failure;
+    if (g->failures > 0 || g->convergence_failures > 0 || g->not_finite > 0)
+        g->largest_change = find_rules(g)->after_failure;
     g->failures = g->convergence_failures = g->not_finite = 0;
 
     down[DOWN_COMMIT] = 1.0;

@@ -29,7 +29,7 @@ const char* cal_solver_name(int index) {
 
 const char* cal_solver_help(const char* name) {
     if (!name) return NULL;
-    if (strcmp(name, "auto") == 0) return "gear; where bodies collide rkck, and implicit where joint forces are stiff";
+    if (strcmp(name, "auto") == 0) return "gear; where bodies collide rkck; implicit where joint forces are stiff";
     const cal_solver_ops* ops = cal_find_solver(name);
     return ops ? ops->help : cal_bdf_available() && strcmp(name, "bdf") == 0 ? cal_bdf_help : NULL;
 }

@@ -210,6 +210,18 @@ static cal_status fill(cal_system* system, cal_error* error) {
     return CAL_OK;
 }
 
+// What "auto" is. An explicit step is no longer than a few times what the fastest damper or spring takes: of those that are faster than
+// this one, in 1/s, it would take a hundred times as many as errors ask for.
+static const double WHEN_STIFF = 1e5;
+
+static const char* choose_solver(const cal_model* model, const cal_sim_def* def) {
+    const cal_program* program = cal_find_program(def->algorithm);
+    const bool stiff = model->fastest_rate > WHEN_STIFF && program && program->implicit && !def->historic;
+    return stiff && strcmp(def->solver, "auto") == 0 ? cal_solver_implicit.name : def->solver;
+}
+
+const char* cal_system_solver(const cal_system* system) { return system->def.solver; }
+
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error) {
     return cal_system_create_as(model, def, CAL_REST_ALL, out, error);
 }
@@ -227,6 +239,7 @@ cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, 
     system->model = model;
     system->rests = rests;
     system->def = *def;
+    system->def.solver = choose_solver(model, def);
     status = fill(system, error);
     if (status) {
         cal_system_destroy(system);
