@@ -150,25 +150,28 @@ static void add_stop(const cal_problem* p, const double* q, const cal_group_cont
     touch->jacobian[0] = J;
 }
 
-// The rows of one side of a contact; memory that is missing is NULL in touch->jacobian.
-static cal_status add_side(cal_problem* p, const double* q, const cal_group_contact* contact, int side,
-                           const double frame[9], double sign, cal_contact_row* touch, double* jacobian,
-                           cal_arena* arena) {
-    const cal_group_member* u = &p->group->units[touch->unit[side]];
+cal_status cal_contact_side(const cal_group* group, const double* q, const cal_group_contact* contact, int side,
+                            const double frame[9], double* jacobian, double* out) {
+    const cal_group_member* u = &group->units[group->unit_of_body[contact->body[side]]];
     const int n = u->v_count;
-    double* J = cal_arena_numbers(arena, 3 * (size_t)n);
-    if (J == NULL) return CAL_OK;
+    const double sign = side == 0 ? -1.0 : 1.0;
     const cal_status status =
         u->ops->jacobian(u, q + u->first_q, contact->body[side] - u->first_body, contact->point[side], jacobian);
-    if (status != CAL_OK) return status;
-    for (int r = 0; r < 3; r++)
+    for (int r = 0; status == CAL_OK && r < 3; r++)
         for (int c = 0; c < n; c++) {
             double sum = 0.0;
             for (int i = 0; i < 3; i++) sum += frame[3 * r + i] * jacobian[i * n + c];
-            J[r * n + c] = sign * sum;
+            out[r * n + c] = sign * sum;
         }
-    touch->jacobian[side] = J;
-    return CAL_OK;
+    return status;
+}
+
+// The rows of one side of a contact; memory that is missing is NULL in touch->jacobian.
+static cal_status add_side(cal_problem* p, const double* q, const cal_group_contact* contact, int side,
+                           const double frame[9], cal_contact_row* touch, double* jacobian, cal_arena* arena) {
+    touch->jacobian[side] = cal_arena_numbers(arena, 3 * (size_t)p->group->units[touch->unit[side]].v_count);
+    if (touch->jacobian[side] == NULL) return CAL_OK;
+    return cal_contact_side(p->group, q, contact, side, frame, jacobian, touch->jacobian[side]);
 }
 
 // J P from J, with the projectors that there are now.
@@ -229,7 +232,7 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
             break;
         }
         const cal_status status = unit < 0 ? add_drive(group, time, contact, side, frame, sign, touch)
-                                           : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
+                                           : add_side(p, q, contact, side, frame, touch, jacobian, arena);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
         if (unit >= 0 && touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }

@@ -142,6 +142,9 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
                                   double margin, cal_error* error);
 // The contact with a key, looked for from one on, since others are in the same order; CAL_NONE: there is none.
 int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int from);
+// The rows of one side of a contact in its frame at q, 3 × v_count of the side's unit; jacobian: as much to work with.
+cal_status cal_contact_side(const cal_group* group, const double* q, const cal_group_contact* contact, int side,
+                            const double frame[9], double* jacobian, double* out);
 // Rows of a contact's frame: the normal, and two tangents.
 void cal_contact_frame(const double normal[3], double frame[9]);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.

@@ -50,6 +50,9 @@ typedef struct cal_group_member_ops {
     // The mass matrix (v_count × v_count, rows, symmetric) and f: gravity, gyroscopic terms, motors, what the user set.
     cal_status (*dynamics)(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
                            double* force);
+    // Changes v + h M⁻¹ f so that gyroscopic terms do no work in the step, as those at v would: what they do is found in so many parts of it.
+    // NULL: there are none, or masses vary anyway.
+    void (*gyrate)(const cal_group_member* unit, const double* v, double h, int parts, double* target);
     // Velocity of the point of body `body` (0 … body_count − 1 of this unit) that is at `point`: 3 × v_count, rows.
     cal_status (*jacobian)(const cal_group_member* unit, const double* q, int body, const double point[3],
                            double* jacobian);

@@ -11,6 +11,8 @@
 //
 //     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
 //
+// What gyroscopic terms do to a free body in h is found by the midpoint rule, and is part of f: at v they would gain energy.
+//
 // A step in which forces of contact jump (something hits or lets go) is taken as it is: of first order, and it takes energy
 // away, never adds any. What such a jump may put positions off by, h |Δv|, is within a coarse tolerance. An impact that bounces
 // (restitution) is one impulse at its own time τ within the step: with c the speed of approach there,
@@ -52,6 +54,8 @@ enum {
     MOST_LANDINGS = 8
 }; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
+// What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
+enum { HALVES = 2 };
 static const double blink = 1e-6; // of an interval: what moves in it nobody sees
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
@@ -237,7 +241,7 @@ static void solve_whole(cal_group_work* w, const double* v, double h, bool again
         solve_on(w);
     else {
         memcpy(w->whole, v, size);
-        cal_work_solve(w, v, h, !w->varies, w->whole);
+        cal_work_solve(w, v, h, !w->varies, HALVES, w->whole);
     }
     bool bounced = false;
     for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
@@ -245,7 +249,7 @@ static void solve_whole(cal_group_work* w, const double* v, double h, bool again
     if (find_company(w) > 0) solve_on(w);
     if (!gains_energy(w, v)) return;
     memcpy(w->whole, v, size);
-    cal_work_solve(w, v, h, false, w->whole);
+    cal_work_solve(w, v, h, false, HALVES, w->whole);
 }
 
 // How much of the extrapolation is taken: as much as adds no energy to what there was and what forces did on the way, since contacts never
@@ -284,7 +288,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     for (int k = 0; k < w->problem.row_count; k++)
         for (int i = 0; i < 3; i++) w->problem.rows[k].last[i] = w->problem.rows[k].impulse[i] / h;
     for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
-    cal_work_solve(w, v, 0.5 * h, false, w->first);
+    cal_work_solve(w, v, 0.5 * h, false, 1, w->first);
     w->first_work = cal_work_driven(w);
     memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
     cal_work_add_impulses(w, w->impulses);
@@ -293,7 +297,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, true, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
-    cal_work_solve(w, w->first, 0.5 * h, false, w->second);
+    cal_work_solve(w, w->first, 0.5 * h, false, 1, w->second);
     w->second_work = cal_work_driven(w);
     cal_work_add_impulses(w, w->impulses);
     *bend = h * measure(group, w->second, w->whole, 1.0, 1.0);
@@ -332,8 +336,25 @@ static cal_status find_depth(cal_group_work* w, double time, const double* q, do
     return status;
 }
 
+// A row becomes the mean of itself and of what it is at the end of the step, with the contact as it is there.
+static cal_status take_mean_row(cal_group_work* w, cal_contact_row* touch, const cal_group_contact* there) {
+    double frame[9], rows[3 * CAL_QUIET_SIZE];
+    cal_contact_frame(there->normal, frame);
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        const cal_status status = cal_contact_side(w->group, w->next_q, there, side, frame, w->problem.block, rows);
+        if (status != CAL_OK) return status;
+        for (int i = 0; i < 3 * w->problem.size[touch->unit[side]]; i++)
+            touch->jacobian[side][i] = 0.5 * (touch->jacobian[side][i] + rows[i]);
+    }
+    cal_problem_answer(&w->problem, touch);
+    return CAL_OK;
+}
+
 // The whole step again, with gaps as they are at its end: what turns takes its points on circles, and gaps close or open by more than
-// their speeds say. Contacts of the step and of its end are in one order. Returns whether it has taken no energy from nowhere.
+// their speeds say. Rows are those of the mean of both ends, at which a gap changes as they say, to the third order: with those of the
+// begin a force would lift what rolls, and work, though the point that it acts on does not move. Contacts of the step and of its end are
+// in one order. Returns whether it has taken no energy from nowhere.
 static bool solve_bent(cal_group_work* w, const double* v, double h) {
     const cal_contact_cache* far = &w->far;
     int next = 0;
@@ -344,6 +365,7 @@ static bool solve_bent(cal_group_work* w, const double* v, double h) {
         if (at < 0 || touch->stops || touch->impact >= 0.0) continue;
         next = at;
         double u[3];
+        if (take_mean_row(w, touch, &far->contacts[at]) != CAL_OK) return false;
         cal_problem_velocity(&w->problem, touch, w->predicted, u);
         touch->offset[0] += (far->contacts[at].gap - touch->gap) / h - u[0] - touch->drive[0];
     }
@@ -577,7 +599,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
         if (status != CAL_OK) return status;
         memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
-        cal_work_solve(&w, v, h, false, w.whole);
+        cal_work_solve(&w, v, h, false, HALVES, w.whole);
     } while (cal_work_wake(&w, q, h));
     int row = 0;
     report->contacts = 0;
@@ -612,7 +634,7 @@ static cal_status start(const cal_group* group, double time, double h, const dou
     memset(w.whole, 0, (size_t)group->v_count * sizeof *w.whole);
     const cal_status status = cal_work_look(&w, time, q, w.second, h, false, error);
     if (status != CAL_OK) return status;
-    cal_work_solve(&w, w.second, h, false, w.whole);
+    cal_work_solve(&w, w.second, h, false, HALVES, w.whole);
     *speed = cal_group_speed(group, w.whole);
     report->contacts = 0;
     return CAL_OK;

@@ -147,13 +147,17 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
 }
 
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
-void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, double* out) {
+void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, int parts, double* out) {
     w->problem.swept = 0;
     w->problem.allowed = w->close / h;
     w->problem.closing = 0.5 * CAL_WORK_OVERLAP * w->group->length / h;
     take_forces_at_end(w, v, h);
     set_laws(w, v, h, bounces);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->ops->gyrate != NULL) unit->ops->gyrate(unit, v + unit->first_v, h, parts, w->target + unit->first_v);
+    }
     cal_problem_constrain(&w->problem, h, w->target, out);
     w->report->solves++;
     w->report->newton += cal_problem_solve(&w->problem, w->target, out);

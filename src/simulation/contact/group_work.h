@@ -98,7 +98,8 @@ void cal_work_spread(cal_group_work* work);
 // was of size `solved`.
 void cal_work_calm(cal_group_work* work, const double* before, double h, double solved, double* v);
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
-void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, double* out);
+// parts: of the step, in which gyroscopic terms are found (group.h).
+void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, int parts, double* out);
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);

@@ -44,6 +44,51 @@ static cal_status free_dynamics(const cal_group_member* unit, double time, const
     return CAL_OK;
 }
 
+// x of A x = b, rows; Cramer's rule.
+static void solve3(const double A[9], const double b[3], double x[3]) {
+    double c[3][3];
+    for (int i = 0; i < 3; i++) cal_cross3(A + 3 * ((i + 1) % 3), A + 3 * ((i + 2) % 3), c[i]);
+    const double determinant = cal_dot3(A, c[0]);
+    for (int i = 0; i < 3; i++) x[i] = (b[0] * c[0][i] + b[1] * c[1][i] + b[2] * c[2][i]) / determinant;
+}
+
+// The midpoint rule of I ω̇ = I ω × ω, which neither gains nor loses: I (x − ω) = h/2 I x × x, and 2 x − ω after the step. What Newton's
+// method leaves of that is made good by the length.
+static void turn_freely(const double I[3], double h, double w[3]) {
+    enum { NEWTON = 4 };
+    double x[3], before = 0.0, after = 0.0;
+    memcpy(x, w, sizeof x);
+    for (int k = 0; k < NEWTON; k++) {
+        double A[9], rest[3], step[3];
+        for (int i = 0; i < 3; i++) {
+            const int j = (i + 1) % 3, l = (i + 2) % 3; // (I x × x)_i = (I_j − I_l) x_j x_l
+            const double half = 0.5 * h * (I[j] - I[l]);
+            A[3 * i + i] = I[i], A[3 * i + j] = -half * x[l], A[3 * i + l] = -half * x[j];
+            rest[i] = half * x[j] * x[l] - I[i] * (x[i] - w[i]);
+        }
+        solve3(A, rest, step);
+        for (int i = 0; i < 3; i++) x[i] += step[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        x[i] = 2.0 * x[i] - w[i];
+        before += I[i] * w[i] * w[i], after += I[i] * x[i] * x[i];
+    }
+    if (!(before > 0.0 && isfinite(after))) return;
+    for (int i = 0; i < 3; i++) w[i] = sqrt(before / after) * x[i];
+}
+
+static void free_gyrate(const cal_group_member* unit, const double* v, double h, int parts, double* target) {
+    const cal_free_member* self = self_of(unit);
+    const double* I = self->world->bodies[self->body].inertia;
+    double w[3], momentum[3], turning[3];
+    if (I[0] == I[1] && I[1] == I[2]) return;
+    memcpy(w, v + 3, sizeof w);
+    for (int i = 0; i < 3; i++) momentum[i] = I[i] * w[i];
+    cal_cross3(momentum, w, turning);
+    for (int k = 0; k < parts; k++) turn_freely(I, h / parts, w);
+    for (int i = 0; i < 3; i++) target[3 + i] += w[i] - (v[3 + i] + h * turning[i] / I[i]);
+}
+
 static cal_status free_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
                                 double* jacobian) {
     (void)unit;
@@ -211,6 +256,7 @@ static void free_end(const cal_group_member* unit) { cal_free(unit->self); }
 
 static const cal_group_member_ops free_member_ops = {.poses = free_poses,
                                                      .dynamics = free_dynamics,
+                                                     .gyrate = free_gyrate,
                                                      .jacobian = free_jacobian,
                                                      .displace = free_displace,
                                                      .rate = free_rate,
