@@ -71,7 +71,7 @@ static void tumbling_boxes_gain_nothing(void** unused) {
             cal_test_advance(world, 0.0025 * i);
             const cal_world_report report = cal_test_report(world);
             const double energy = report.kinetic + report.potential;
-            cal_test_expect_below(energy - last, 5e-4 * energy, "gain", "boxes");
+            cal_test_expect_below(energy - last, 1e-4 * energy, "gain", "boxes");
             last = energy;
         }
         cal_world_destroy(world);
