@@ -355,7 +355,8 @@ static void collect(void* user, int i, int k, double* limit) {
     if (least > nearest.distance + 1e-6 * size) {
         measured point = {.separation = nearest.distance, .id = 0};
         double middle[3];
-        cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
+        if (!cal_points_are_known(p, q, nearest.distance))
+            cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
         for (int m = 0; m < 3; m++) middle[m] = 0.5 * (nearest.point_a[m] + nearest.point_b[m]) - frame.position[m];
         cal_unrotate3(frame.rotation, middle, point.middle);
         emit(c, &point, &frame, nearest.normal, i, k);

@@ -168,7 +168,7 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
             memcpy(out->normal, normal, sizeof normal);
         }
     }
-    if (points) find_points_inside(a, b, scale, out);
+    if (points || !polytopes) find_points_inside(a, b, scale, out);
 }
 
 static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
