@@ -71,14 +71,10 @@ format-check: # fails when clang-format would change a file
 layers: # fails when a folder includes one above it (docs/architecture.md)
 	scripts/check-layers
 
-# How far the analyzer follows a function: with its own 225000 all of it takes eight minutes on two cores, and finds the same.
-TIDY_NODES ?= 30000
-TIDY_ARGUMENTS = -Wno-ignored-optimization-argument -Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES)
-
 tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
-	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
+	JOBS=$(JOBS) scripts/analyze build/$(PRESET) clang-tidy
 
 analyze: ## gcc's -fanalyzer and cppcheck on all of our own C code
 	@scripts/setup build analyze
@@ -93,10 +89,12 @@ SANITIZED_LANES ?= w1;$(shell grep -qw avx512vl /proc/cpuinfo 2>/dev/null && ech
 THREAD_TESTS ?= machines|ensemble
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
-	cmake --preset asan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target calder
+	cmake --preset asan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)" -D CALDER_PLAIN_LANES=$(CURDIR)/build/release
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(TEST_JOBS) -E "$(SANITIZED_NOT)"
-	cmake --preset tsan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
+	cmake --preset tsan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)" -D CALDER_PLAIN_LANES=$(CURDIR)/build/release
 	cmake --build --preset tsan -j $(JOBS) --target $(patsubst %,test_%,$(subst |, ,$(THREAD_TESTS)))
 	ctest --preset tsan -j $(JOBS) -R "^test_($(THREAD_TESTS))$$"
 

@@ -3,17 +3,23 @@
 
 #include <math.h>
 
+#include "base/utf8.h"
 #include "calder/calder_record.h"
 
 static void write_text(FILE* file, const char* text) {
     fputc('"', file);
-    for (const unsigned char* p = (const unsigned char*)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(file, "\\%c", *p);
-        else if (*p < ' ')
-            fprintf(file, "\\u%04x", *p);
+    while (*text) {
+        const unsigned char c = (unsigned char)*text;
+        const int size = cal_utf8_size(text);
+        if (c == '"' || c == '\\')
+            fprintf(file, "\\%c", c);
+        else if (c < ' ')
+            fprintf(file, "\\u%04x", c);
+        else if (size > 0)
+            fwrite(text, 1, (size_t)size, file);
         else
-            fputc(*p, file);
+            fputs("\\ufffd", file); // an argument of the command, or what is left of a name that was cut
+        text += size > 0 ? size : 1;
     }
     fputc('"', file);
 }

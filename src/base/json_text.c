@@ -2,15 +2,21 @@
 #include "base/json_text.h"
 
 #include "base/number_text.h"
+#include "base/utf8.h"
 
 void cal_write_json_text(FILE* file, const char* text) {
     fputc('"', file);
-    for (const unsigned char* p = (const unsigned char*)text; *p; p++) {
+    while (*text) {
+        const unsigned char c = (unsigned char)*text;
+        const int size = cal_utf8_size(text);
         // "<" too: it could end a page's script.
-        if (*p == '"' || *p == '\\' || *p < ' ' || *p == '<' || *p == 127)
-            fprintf(file, "\\u%04x", *p);
+        if (c == '"' || c == '\\' || c < ' ' || c == '<' || c == 127)
+            fprintf(file, "\\u%04x", c);
+        else if (size > 0)
+            fwrite(text, 1, (size_t)size, file);
         else
-            fputc(*p, file);
+            fputs("\\ufffd", file); // what is not UTF-8 would make all of it something else than JSON
+        text += size > 0 ? size : 1;
     }
     fputc('"', file);
 }

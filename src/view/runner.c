@@ -136,7 +136,7 @@ static void publish(cal_runner* r) {
 
 static void write_status(cal_runner* r) {
     cal_run_settings s;
-    char text[STATUS_CAPACITY];
+    char text[CAL_VIEW_STATUS];
     cal_run_get_settings(r->run, &s);
     FILE* file = fmemopen(text, sizeof text, "w");
     if (!file) return;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 enum { CAL_VIEW_CLIENTS = 1024 + 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_CONTACTS_LIMIT = 512, CAL_VIEW_ROOM = 64 };
+enum { CAL_VIEW_STATUS = 1 << 15 }; // bytes: 17,000 when every byte of every name is written as six
 
 // A frame is bytes as they go over the wire, little-endian, behind CAL_VIEW_ROOM bytes of room for a protocol's header:
 //

@@ -9,7 +9,6 @@
 enum {
     QUEUE = 128,
     DROPS = 32,
-    STATUS_CAPACITY = 4096,
     WATCH_CAPACITY = 4096,
     WATCHED_PER_ROUND = 32,
     MARKS = 8,
@@ -50,7 +49,7 @@ struct cal_runner {
     cal_runner_slot ready;
     uint32_t status_version;
     size_t status_length;
-    char status[STATUS_CAPACITY];
+    char status[CAL_VIEW_STATUS];
     int watched[CAL_VIEW_CLIENTS];            // each client's body, or CAL_NONE
     cal_runner_watch watch[CAL_VIEW_CLIENTS]; // what is said about it; places that nobody uses are never touched
 

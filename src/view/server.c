@@ -16,13 +16,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "view/access.h"
 #include "view/page.h"
 
 enum {
     IN_FLIGHT = 4,
-    TEXT_CAPACITY = 4096,
+    TEXT_CAPACITY = CAL_VIEW_STATUS,
     CHUNK = 16384,
     MESSAGES_A_SECOND = 400,
     SEND_BUFFER = 1 << 18,
@@ -342,13 +343,9 @@ static int send_text(struct lws* wsi, unsigned char* text, size_t length) {
 static size_t write_note(session* s, unsigned char* text, size_t capacity) {
     FILE* file = fmemopen(text, capacity, "w");
     if (!file) return 0;
-    fputs("{\"say\":\"note\",\"text\":\"", file);
-    for (const char* p = s->note; *p; p++)
-        if (*p == '"' || *p == '\\' || (unsigned char)*p < ' ')
-            fprintf(file, "\\u%04x", (unsigned char)*p);
-        else
-            fputc(*p, file);
-    fputs("\"}", file);
+    fputs("{\"say\":\"note\",\"text\":", file);
+    cal_write_json_text(file, s->note);
+    fputs("}", file);
     const long length = ftell(file);
     fclose(file);
     return length > 0 ? (size_t)length : 0;
