@@ -95,7 +95,7 @@ typedef struct cal_constraints {
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     double* columns;      // of a constraint: the y that are its own
-    double* extent;       // 3 per node: the size of coordinates between it and its root
+    double* extent;       // 4 per node: the size of coordinates between it and its root
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row
