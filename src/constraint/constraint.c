@@ -291,7 +291,8 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
     double open = set->loops ? openness(set, false, false) : 0.0;
-    for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    for (int i = 0; i < set->row_count && !set->loops; i++)
+        open = larger_of(open, fabs(set->rows[i].error) * set->scale[i]);
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
 
@@ -392,6 +393,7 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
+        set->directions.off += change;
         // Near the solution the matrix need not be found anew: what is left is of second order.
         again = change < NEAR;
         factored = factored && again;
@@ -413,9 +415,11 @@ static void project_velocity(cal_constraints* set, const double* q, double* v, i
     cal_constraints_evaluate(set, q, v);
     double now = openness(set, true, false);
     bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
+    // A N of the position's correction will do where what it leaves of a speed is closed: levers change by all joints together.
+    const bool near = set->model->v_count * set->directions.off * now <= set->closed;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        if (!find_correction(set, set->blind, k > 0, &along, &factored)) return;
+        if (!find_correction(set, set->blind, k > 0 || near, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
@@ -442,6 +446,7 @@ void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {
     if (set->row_count == 0) return;
     bool factored = false;
+    set->directions.off = (double)INFINITY;
     if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
     if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
 }

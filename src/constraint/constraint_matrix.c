@@ -255,7 +255,8 @@ static int reveal(cal_constraints* set, int place, double shift) {
     for (int r = 0; r < count; r++) {
         const double ease = set->ease[first + r];
         how.weight[r] = sqrt(set->nearness[first + r]);
-        how.least[r] = ease > 0.0 ? sqrt(fmax(shift, IMMOVABLE * set->easiest / ease)) : 1.0;
+        const double rounding = IMMOVABLE * set->easiest / ease;
+        how.least[r] = ease > 0.0 ? sqrt(rounding > shift ? rounding : shift) : 1.0;
     }
     return cal_skyline_reveal(&set->matrix, first, count, &how);
 }

@@ -233,7 +233,10 @@ static bool eliminate(double A[MOST][MOST], int count, double* x) {
 bool cal_directions_correct(cal_constraints* set, bool again) {
     double AN[MOST][MOST], x[MOST];
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
-    if (!again) multiply_rows(set, set->directions.matrix);
+    if (!again) {
+        multiply_rows(set, set->directions.matrix);
+        set->directions.off = 0.0;
+    }
     memcpy(AN, set->directions.matrix, sizeof AN);
     if (!eliminate(AN, set->row_count, x)) return false;
     apply(set, set->directions.kept, x);
