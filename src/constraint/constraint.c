@@ -6,9 +6,11 @@
 #include "constraint/elimination_order.h"
 #include "constraint/loop_packs.h"
 #include "layout/layout.h"
+#include "math/four.h"
 #include "model/coordinates.h"
 #include "plan/machine_ops.h"
 #include <float.h>
+#include <stddef.h>
 #include <string.h>
 
 // The smallest and the largest shift of a projection, and how much it is above the square of what is open.
@@ -59,7 +61,7 @@ static bool allocate(cal_constraints* set) {
     set->change = cal_allocate((size_t)model->v_count, sizeof(double));
     set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
-    set->extent = cal_allocate(3 * nodes, sizeof(double));
+    set->extent = cal_allocate(4 * nodes, sizeof(double));
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
@@ -219,29 +221,32 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
 
-// Of each node the sizes of the coordinates of all nodes between it and its root, one at least.
-static void find_extents(const cal_constraints* set, bool of_speed) {
-    const cal_node* nodes = set->model->nodes;
-    double own[3] = {1.0, 1.0, 1.0}; // along a chain what the node before has left
-    for (int n = 0; n < set->model->node_count; n++) {
-        const cal_node_motion* m = &set->motions[n];
-        const int parent = nodes[n].parent;
-        for (int i = 0; i < 3 && parent >= 0 && parent != n - 1; i++)
-            own[i] = set->extent[3 * (size_t)parent + (size_t)i];
-        for (int i = 0; i < 3; i++) {
-            if (parent < 0) own[i] = 1.0;
-            if (of_speed)
-                own[i] = larger_of(larger_of(own[i], fabs(m->linear[i])), fabs(m->angular[i]));
-            else
-                own[i] = larger_of(own[i], fabs(m->origin[i]));
-            set->extent[3 * (size_t)n + (size_t)i] = own[i];
+// Of each node the sizes of the coordinates of all nodes between it and its root, one at least; only the largest of the four is of use.
+CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion* motions, bool of_speed, double* out) {
+    const cal_four least = {1.0, 1.0, 1.0, 1.0};
+    cal_four own = least; // along a chain what the node before has left
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node_motion* m = &motions[n];
+        const int parent = model->nodes[n].parent;
+        if (parent < 0)
+            own = least;
+        else if (parent != n - 1)
+            own = cal_load_four(out + 4 * (size_t)parent);
+        if (of_speed) { // six numbers, one after the other
+            own = cal_larger_four(own, cal_size_four(cal_load_four(m->angular), true));
+            own = cal_larger_four(own, cal_size_four(cal_load_four(m->angular + 2), true));
+        } else {
+            own = cal_larger_four(own, cal_size_four(cal_load_four(m->origin), false));
         }
+        cal_store_four(own, out + 4 * (size_t)n);
     }
 }
+_Static_assert(offsetof(cal_node_motion, linear) == offsetof(cal_node_motion, angular) + 3 * sizeof(double),
+               "read with the angular velocity");
 
 static double extent_of(const cal_constraints* set, int node) {
-    const double* own = set->extent + 3 * (size_t)node;
-    return larger_of(larger_of(own[0], own[1]), own[2]);
+    const double* own = set->extent + 4 * (size_t)node;
+    return larger_of(larger_of(own[0], own[1]), larger_of(own[2], own[3]));
 }
 
 // The largest of some rows' |φ| or |φ̇|; what is not a number counts as the largest.
@@ -268,7 +273,7 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     double out = most_open(set, 0, set->row_count, of_speed);
     if (out <= set->closed) return out;
     out = 0.0;
-    if (!sized) find_extents(set, of_speed);
+    if (!sized) find_extents(set->model, set->motions, of_speed, set->extent);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
@@ -286,7 +291,8 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
     double open = set->loops ? openness(set, false, false) : 0.0;
-    for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    for (int i = 0; i < set->row_count && !set->loops; i++)
+        open = larger_of(open, fabs(set->rows[i].error) * set->scale[i]);
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
 
@@ -387,6 +393,7 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
+        set->directions.off += change;
         // Near the solution the matrix need not be found anew: what is left is of second order.
         again = change < NEAR;
         factored = factored && again;
@@ -408,9 +415,11 @@ static void project_velocity(cal_constraints* set, const double* q, double* v, i
     cal_constraints_evaluate(set, q, v);
     double now = openness(set, true, false);
     bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
+    // A N of the position's correction will do where what it leaves of a speed is closed: levers change by all joints together.
+    const bool near = set->model->v_count * set->directions.off * now <= set->closed;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        if (!find_correction(set, set->blind, k > 0, &along, &factored)) return;
+        if (!find_correction(set, set->blind, k > 0 || near, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
@@ -437,6 +446,7 @@ void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {
     if (set->row_count == 0) return;
     bool factored = false;
+    set->directions.off = (double)INFINITY;
     if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
     if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
 }

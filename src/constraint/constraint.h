@@ -37,6 +37,7 @@ typedef struct cal_directions {
     bool found;
     double *found_q, found_time, found_distance;
     double matrix[CAL_DIRECTIONS_MOST][CAL_DIRECTIONS_MOST]; // A N of the last correction
+    double off; // how far q is from where that is of, in any joint; infinite: it is of no use
 } cal_directions;
 // Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
 typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;
@@ -95,7 +96,7 @@ typedef struct cal_constraints {
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     double* columns;      // of a constraint: the y that are its own
-    double* extent;       // 3 per node: the size of coordinates between it and its root
+    double* extent;       // 4 per node: the size of coordinates between it and its root
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row

@@ -255,7 +255,8 @@ static int reveal(cal_constraints* set, int place, double shift) {
     for (int r = 0; r < count; r++) {
         const double ease = set->ease[first + r];
         how.weight[r] = sqrt(set->nearness[first + r]);
-        how.least[r] = ease > 0.0 ? sqrt(fmax(shift, IMMOVABLE * set->easiest / ease)) : 1.0;
+        const double rounding = IMMOVABLE * set->easiest / ease;
+        how.least[r] = ease > 0.0 ? sqrt(rounding > shift ? rounding : shift) : 1.0;
     }
     return cal_skyline_reveal(&set->matrix, first, count, &how);
 }
@@ -303,30 +304,48 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
 
 // --- Solutions -------------------------------------------------------------------------------------------------------------
 
+// Of one constraint: effort += Y x, out = Yᵀ effort. v: where its degrees of freedom are; all rows of one at a time, so that a row's sum
+// waits for itself only.
+CAL_WIDE_INLINE void add_effort(const double* y, int degrees, int rows, const int32_t* v, const double* x,
+                                double* effort) {
+    for (int k = 0; k < degrees; k++) {
+        double sum = effort[v[k]];
+        for (int r = 0; r < rows; r++) sum += y[r * degrees + k] * x[r];
+        effort[v[k]] = sum;
+    }
+}
+CAL_WIDE_INLINE void feel_effort(const double* y, int degrees, int rows, const int32_t* v, const double* effort,
+                                 double* out) {
+    double sum[CAL_CONSTRAINT_ROWS] = {0.0};
+    for (int k = 0; k < degrees; k++)
+        for (int r = 0; r < rows; r++) sum[r] += y[r * degrees + k] * effort[v[k]];
+    for (int r = 0; r < rows; r++) out[r] = sum[r];
+}
+
 // set->effort ← Y x
 CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
     memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
+        int degrees;
+        const double* y = row_y(set, place, 0, &degrees);
         const int32_t* v = set->degree_v + set->degree_start[set->order[place]];
-        for (int r = 0; r < cal_row_total(set, place); r++) {
-            int count;
-            const double *y = row_y(set, place, r, &count), value = x[set->first_row[place] + r];
-            for (int k = 0; k < count; k++) set->effort[v[k]] += y[k] * value;
-        }
+        if (cal_row_total(set, place) == 2)
+            add_effort(y, degrees, 2, v, x + set->first_row[place], set->effort);
+        else
+            add_effort(y, degrees, cal_row_total(set, place), v, x + set->first_row[place], set->effort);
     }
 }
 
 // out ← Yᵀ set->effort
 CAL_WIDE static void feel_efforts(const cal_constraints* set, double* out) {
     for (int place = 0; place < set->model->constraint_count; place++) {
+        int degrees;
+        const double* y = row_y(set, place, 0, &degrees);
         const int32_t* v = set->degree_v + set->degree_start[set->order[place]];
-        for (int r = 0; r < cal_row_total(set, place); r++) {
-            int count;
-            const double* y = row_y(set, place, r, &count);
-            double sum = 0.0;
-            for (int k = 0; k < count; k++) sum += y[k] * set->effort[v[k]];
-            out[set->first_row[place] + r] = sum;
-        }
+        if (cal_row_total(set, place) == 2)
+            feel_effort(y, degrees, 2, v, set->effort, out + set->first_row[place]);
+        else
+            feel_effort(y, degrees, cal_row_total(set, place), v, set->effort, out + set->first_row[place]);
     }
 }
 

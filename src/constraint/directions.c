@@ -150,8 +150,9 @@ CAL_WIDE_INLINE void add_slide(const double* axis, const double* rate, int lanes
 
 // The motion of a node for rates N, one column per lane: all joints between it and its root.
 CAL_WIDE_INLINE void move_lanes(const cal_model* model, const cal_node_motion* motions, const double* N, int node,
-                                int lanes, double (*motion)[MOST]) {
+                                int lanes, double (*out)[MOST]) {
     const double* point = motions[node].origin;
+    double motion[6][MOST] = {{0.0}}; // here, and not where N may be: it stays in registers
     for (int n = node; n >= 0; n = model->nodes[n].parent) {
         const cal_node* joint = &model->nodes[n];
         const double *R = motions[n].rotation, *rate = N + (size_t)joint->first_v * (size_t)lanes;
@@ -171,11 +172,11 @@ CAL_WIDE_INLINE void move_lanes(const cal_model* model, const cal_node_motion* m
             }
         }
     }
+    memcpy(out, motion, sizeof motion);
 }
 
 CAL_WIDE static void move_directions(const cal_model* model, const cal_node_motion* motions, const double* N, int node,
                                      int lanes, double (*motion)[MOST]) {
-    memset(motion, 0, 6 * sizeof *motion);
     switch (lanes) {
     case 1: move_lanes(model, motions, N, node, 1, motion); break;
     case 2: move_lanes(model, motions, N, node, 2, motion); break;
@@ -232,7 +233,10 @@ static bool eliminate(double A[MOST][MOST], int count, double* x) {
 bool cal_directions_correct(cal_constraints* set, bool again) {
     double AN[MOST][MOST], x[MOST];
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
-    if (!again) multiply_rows(set, set->directions.matrix);
+    if (!again) {
+        multiply_rows(set, set->directions.matrix);
+        set->directions.off = 0.0;
+    }
     memcpy(AN, set->directions.matrix, sizeof AN);
     if (!eliminate(AN, set->row_count, x)) return false;
     apply(set, set->directions.kept, x);

@@ -284,23 +284,25 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
 CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, const cal_node_motion* motions,
                                    const cal_row* rows, const int32_t* first_row, double shift) {
     const cal_node* node = &f->model->nodes[n];
-    inertia *all = (inertia*)f->inertia, *I = &all[n];
+    inertia *all = (inertia*)f->inertia, I; // here, where nothing else is written, and not in the array
     if (v.rows > 0)
         for (double* x = v.E; x < v.c; x++) *x = 0.0;
-    own_inertia(node, motions[n].rotation, I);
+    own_inertia(node, motions[n].rotation, &I);
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
-        pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, I);
+        pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, &I);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     }
     if (v.rows > 0 && f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
-    if (v.closed > 0) close_rows(f, n, &v, shift, I), show_rows(f, n, &v, first_row);
-    give_way(f, node, kind, &v, I);
+    if (v.closed > 0) close_rows(f, n, &v, shift, &I), show_rows(f, n, &v, first_row);
+    give_way(f, node, kind, &v, &I);
+    all[n] = I;
 }
 
-// The same with numbers of rows that a compiler knows: those of hinges in a plane.
-CAL_WIDE_INLINE void compute_pair(cal_loop_factor* f, int n, int closed, view v, const cal_node_motion* motions,
-                                  const cal_row* rows, const int32_t* first_row, double shift) {
-    v.rows = 2, v.closed = closed;
+// The same with numbers of rows that a compiler knows: those of hinges in a plane, alone and one loop on another.
+CAL_WIDE_INLINE void compute_known(cal_loop_factor* f, int n, int count, int closed, view v,
+                                   const cal_node_motion* motions, const cal_row* rows, const int32_t* first_row,
+                                   double shift) {
+    v.rows = count, v.closed = closed;
     compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
 }
 
@@ -314,9 +316,11 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
         if (kind != CAL_REVOLUTE)
             compute_front(f, n, kind, v, motions, rows, first_row, shift);
         else if (v.rows == 2 && v.closed == 0)
-            compute_pair(f, n, 0, v, motions, rows, first_row, shift);
+            compute_known(f, n, 2, 0, v, motions, rows, first_row, shift);
         else if (v.rows == 2 && v.closed == 2)
-            compute_pair(f, n, 2, v, motions, rows, first_row, shift);
+            compute_known(f, n, 2, 2, v, motions, rows, first_row, shift);
+        else if (v.rows == 4 && v.closed == 2)
+            compute_known(f, n, 4, 2, v, motions, rows, first_row, shift);
         else
             compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
     }

@@ -2,6 +2,7 @@
 // same order, so that bits are the same. What the fourth lane holds does not matter.
 #pragma once
 #include "base/wide.h"
+#include <stdbool.h>
 #include <string.h>
 
 typedef double cal_four __attribute__((vector_size(32)));
@@ -26,4 +27,17 @@ CAL_WIDE_INLINE void cal_store_three(cal_four x, double* to) { to[0] = x[0], to[
 CAL_WIDE_INLINE cal_four cal_cross_four(cal_four a, cal_four b) {
     const cal_four c = a * CAL_SHUFFLE(b, b, 1, 2, 0, 3) - CAL_SHUFFLE(a, a, 1, 2, 0, 3) * b;
     return CAL_SHUFFLE(c, c, 1, 2, 0, 3);
+}
+
+// The numbers' sizes; the fourth is zero unless it counts.
+typedef long long cal_four_bits __attribute__((vector_size(32)));
+CAL_WIDE_INLINE cal_four cal_size_four(cal_four x, bool fourth) {
+    const long long all = 0x7fffffffffffffff;
+    const cal_four_bits mask = {all, all, all, fourth ? all : 0};
+    return (cal_four)((cal_four_bits)x & mask);
+}
+// b where it is larger, else a: what is not a number is left out of b.
+CAL_WIDE_INLINE cal_four cal_larger_four(cal_four a, cal_four b) {
+    const cal_four_bits larger = b > a;
+    return (cal_four)((larger & (cal_four_bits)b) | (~larger & (cal_four_bits)a));
 }

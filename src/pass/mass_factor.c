@@ -59,36 +59,54 @@ bool cal_mass_factor_is_shared(const cal_model* model) {
     return true;
 }
 
-// C = √D⁻¹, V = U C; numbers of a lane are `width` apart.
-CAL_WIDE_INLINE void take_node(cal_mass_factor* tree, int n, const double* record, const double* response,
-                               size_t width) {
-    const cal_node* node = &tree->model->nodes[n];
-    const size_t first = (size_t)(SIX * node->first_v), slides = node->kind == CAL_PRISMATIC ? 3 : 0;
+// V = U C; numbers of a lane are `width` apart.
+CAL_WIDE_INLINE void take_node(cal_mass_factor* tree, int n, int slides, const double* record, const double* response,
+                               double C, size_t width) {
+    const size_t first = (size_t)(SIX * tree->model->nodes[n].first_v);
     double *S = tree->axes + first, *V = tree->response + first, *arm = tree->arm + 3 * (size_t)n;
-    const double C = sqrt(response[CAL_ABA_OVER * width]);
     for (size_t i = 0; i < 3; i++) {
-        S[slides + i] = record[(CAL_ABA_Z + i) * width], S[3 - slides + i] = 0.0;
+        S[(size_t)slides + i] = record[(CAL_ABA_Z + i) * width], S[(size_t)(3 - slides) + i] = 0.0;
         arm[i] = record[(CAL_ABA_D + i) * width];
     }
     for (size_t i = 0; i < SIX; i++) V[i] = response[i * width] * C;
     tree->root[first] = C;
 }
 
-CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context* context) {
-    const cal_layout* layout = context->layout;
-    const size_t width = (size_t)layout->width;
-    for (int i = 0; i < layout->column_count; i++) {
-        const cal_column* column = &layout->columns[i];
-        const size_t record = (size_t)cal_aba_record(column->kind);
-        for (size_t b = 0; b < (size_t)column->block_count; b++) {
-            const size_t block = (size_t)column->first_block + b;
-            for (size_t l = 0; l < width; l++) {
-                const int32_t n = layout->block_nodes[block * width + l];
-                if (n >= 0)
-                    take_node(tree, n, context->records + column->record + b * record * width + l,
-                              context->responses + block * CAL_ABA_RESPONSE * width + l, width);
-            }
+// slides: 3 for joints that slide, 0 for those that turn.
+CAL_WIDE_INLINE void take_column(cal_mass_factor* tree, const cal_context* context, const cal_column* column,
+                                 int slides, size_t width) {
+    const size_t record = (size_t)cal_aba_record(column->kind);
+    for (size_t b = 0; b < (size_t)column->block_count; b++) {
+        const size_t block = (size_t)column->first_block + b;
+        const double *own = context->records + column->record + b * record * width,
+                     *response = context->responses + block * CAL_ABA_RESPONSE * width;
+        double C[CAL_MAX_LANES]; // √D⁻¹
+        for (size_t l = 0; l < width; l++) C[l] = sqrt(response[CAL_ABA_OVER * width + l]);
+        for (size_t l = 0; l < width; l++) {
+            const int32_t n = context->layout->block_nodes[block * width + l];
+            if (n >= 0) take_node(tree, n, slides, own + l, response + l, C[l], width);
         }
+    }
+}
+
+CAL_WIDE_INLINE void take_columns(cal_mass_factor* tree, const cal_context* context, size_t width) {
+    const cal_layout* layout = context->layout;
+    for (int i = 0; i < layout->column_count; i++) {
+        if (layout->columns[i].kind == CAL_PRISMATIC)
+            take_column(tree, context, &layout->columns[i], 3, width);
+        else
+            take_column(tree, context, &layout->columns[i], 0, width);
+    }
+}
+
+// With widths that a compiler knows.
+CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context* context) {
+    switch (context->layout->width) {
+    case 1: take_columns(tree, context, 1); break;
+    case 2: take_columns(tree, context, 2); break;
+    case 4: take_columns(tree, context, 4); break;
+    case 8: take_columns(tree, context, 8); break;
+    default: take_columns(tree, context, (size_t)context->layout->width);
     }
 }
 

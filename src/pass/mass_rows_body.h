@@ -58,6 +58,32 @@ LANE_INLINE bool goes_straight(const cal_node* all, const int32_t* nodes, int no
            (after == node_count || nodes[after] >= all[nodes[i - 1]].end);
 }
 
+// Goes on from place `i` as long as it is straight, over revolute joints that no row acts on: what is passed on stays in registers. Returns
+// the last place that it came to. touched: the next node that rows act on; y: behind those of the next place.
+#define climb_rows LANE(cal_climb_rows)
+LANE_INLINE int climb_rows(const cal_mass_factor* tree, const int32_t* nodes, int node_count, int i, int touched,
+                           int count, lane* passed, double* y, size_t stride) {
+    const cal_node* all = tree->model->nodes;
+    const int32_t below = tree->after[i];
+    lane own[SIX];
+    memcpy(own, passed, sizeof own);
+    while (goes_straight(all, nodes, node_count, i, below) && all[nodes[i - 1]].kind == CAL_REVOLUTE &&
+           nodes[i - 1] != touched) {
+        const double* arm = tree->arm + 3 * (size_t)nodes[i];
+        const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
+        lane wrench[SIX], share[SIX];
+        for (int d = 0; d < SIX; d++) wrench[d] = lane_set(0.0);
+        pull_wrench(own, s, wrench);
+        i--, y--;
+        share_rows(tree, &all[nodes[i]], CAL_REVOLUTE, wrench, share);
+        for (int r = 0; r < count; r++) y[(size_t)r * stride] = row_of_lane(&share[0], r);
+        for (int d = 0; d < SIX; d++) own[d] = wrench[d];
+        tree->after[i] = below;
+    }
+    memcpy(passed, own, sizeof own);
+    return i;
+}
+
 // count: rows, not more than lanes; y: of the first one, those of the others `stride` further each.
 static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
                       double* y, size_t stride) {
@@ -97,11 +123,15 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
         at -= (size_t)degrees;
         for (int k = 0; k < degrees; k++)
             for (int r = 0; r < count; r++) y[(size_t)r * stride + at + (size_t)k] = row_of_lane(&share[k], r);
+        memcpy(passed, wrench, sizeof wrench);
         straight = goes_straight(all, nodes, node_count, i, below);
-        if (straight)
-            memcpy(passed, wrench, sizeof wrench);
-        else
-            memcpy(tree->inertia + SQUARE * (size_t)n, wrench, sizeof wrench);
+        if (straight) {
+            const int from = i, next = touched_count > 0 ? touched[touched_count - 1] : -1;
+            i = climb_rows(tree, nodes, node_count, i, next, count, passed, y + at, stride);
+            at -= (size_t)(from - i);
+            straight = goes_straight(all, nodes, node_count, i, below);
+        }
+        if (!straight) memcpy(tree->inertia + SQUARE * (size_t)nodes[i], passed, sizeof passed);
     }
 }
 
@@ -138,24 +168,47 @@ LANE_INLINE void rates_of(const cal_mass_factor* tree, int n, int kind, const do
     }
 }
 
+// Other children than the first one ask for a node's motion later.
+#define keep_motion LANE(cal_keep_motion)
+LANE_INLINE void keep_motion(cal_mass_factor* tree, int n, const lane* motion) {
+    const cal_node* all = tree->model->nodes;
+    if (n + 1 < all[n].end && all[n + 1].end < all[n].end)
+        memcpy(tree->inertia + SQUARE * (size_t)n, motion, SIX * sizeof *motion);
+}
+
+// As rates_of, for a revolute node and the chain of such below it: its motion stays in registers. Returns the first node that is not of it.
+#define run_rates LANE(cal_run_rates)
+LANE_INLINE int run_rates(cal_mass_factor* tree, int n, const double* share, size_t stride, lane* motion, double* out) {
+    const cal_model* model = tree->model;
+    lane own[SIX];
+    memcpy(own, motion, sizeof own);
+    do {
+        rates_of(tree, n, CAL_REVOLUTE, share, stride, own, out);
+        keep_motion(tree, n, own);
+        n++;
+    } while (n < model->node_count && model->nodes[n].parent == n - 1 && model->nodes[n].kind == CAL_REVOLUTE);
+    memcpy(motion, own, sizeof own);
+    return n;
+}
+
 // As cal_mass_factor_outbound, for a share per lane.
 #define give_rates LANE(cal_give_rates)
 static void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
     const cal_model* model = tree->model;
     const cal_node* all = model->nodes;
     lane motion[SIX];
-    for (int n = 0; n < model->node_count; n++) {
+    for (int n = 0; n < model->node_count;) {
         const cal_node* node = &all[n];
         if (node->parent < 0)
             for (int i = 0; i < SIX; i++) motion[i] = lane_set(0.0);
         else if (node->parent != n - 1) // else it is what the last turn left
             memcpy(motion, tree->inertia + SQUARE * (size_t)node->parent, sizeof motion);
-        if (node->kind == CAL_REVOLUTE)
-            rates_of(tree, n, CAL_REVOLUTE, share, stride, motion, out);
-        else
+        if (node->kind == CAL_REVOLUTE) {
+            n = run_rates(tree, n, share, stride, motion, out);
+        } else {
             rates_of(tree, n, node->kind, share, stride, motion, out);
-        // Other children than the first one ask for it later.
-        if (n + 1 < node->end && all[n + 1].end < node->end)
-            memcpy(tree->inertia + SQUARE * (size_t)n, motion, sizeof motion);
+            keep_motion(tree, n, motion);
+            n++;
+        }
     }
 }

@@ -108,20 +108,25 @@ static inline quick load_quick(const cal_node_motion* m, bool moved) {
     return out;
 }
 
-// find_place and find_velocity of a revolute joint that has a parent: from that one's motion to its own.
-static inline void move_quick(const cal_node* node, double v, double s, double c, bool moved, quick* m,
-                              cal_node_motion* own) {
-    four arm = cal_load_four(own->arm), z = {own->rotation[2], own->rotation[5], own->rotation[8]};
+// The ground's, for a root: that is where its tree's base is.
+static inline quick stand_quick(const cal_node* root) {
+    return (quick){.x = {1.0}, .y = {0.0, 1.0}, .z = {0.0, 0.0, 1.0}, .base = cal_load_four(root->offset)};
+}
+
+// find_place and find_velocity of a revolute joint: from its parent's motion to its own. offset: from its parent's origin.
+static inline __attribute__((always_inline)) void move_quick(const cal_node* node, const double* offset, double v,
+                                                             double s, double c, bool moved, quick* m,
+                                                             cal_node_motion* own) {
+    four arm, z;
     if (moved) {
         // L = R₀ Rot_z(q), row by row: c f₀ + s f₁, c f₁ − s f₀, f₂.
         const four cosines = {c, c, 1.0, 1.0}, sines = {s, -s, 0.0, 0.0};
-        double L[3][4];
+        four L[3];
         for (int i = 0; i < 3; i++) {
             const four fixed = cal_load_four(node->rotation + 3 * i),
                        turned = cosines * fixed + sines * SHUFFLE(fixed, fixed, 1, 0, 2, 3);
-            cal_store_four(SHUFFLE(turned, fixed, 0, 1, 6, 7), L[i]);
+            L[i] = SHUFFLE(turned, fixed, 0, 1, 6, 7);
         }
-        const double* offset = node->offset;
         arm = m->x * offset[0] + m->y * offset[1] + m->z * offset[2];
         const four x = m->x * L[0][0] + m->y * L[1][0] + m->z * L[2][0],
                    y = m->x * L[0][1] + m->y * L[1][1] + m->z * L[2][1];
@@ -134,12 +139,29 @@ static inline void move_quick(const cal_node* node, double v, double s, double c
         cal_store_four(m->base, own->base);
         cal_store_four(m->origin, own->origin);
         cal_store_four(arm, own->arm);
+    } else {
+        arm = cal_load_four(own->arm), z = (four){own->rotation[2], own->rotation[5], own->rotation[8]};
     }
     const four swing = cal_cross_four(m->angular, arm), none = {0.0};
     m->angular = m->angular + z * v;
     m->linear = m->linear + swing + none;
     cal_store_four(m->angular, own->angular);
     cal_store_three(m->linear, own->linear);
+}
+
+// A revolute node and the chain of such below it, as far as nodes are numbered one after the other: what goes from one to the next stays
+// in registers. Nodes before `end`; returns the first that is not of it.
+static inline __attribute__((always_inline)) int move_run(const cal_node* nodes, int n, int end, const double* v,
+                                                          const double* sines, const double* cosines, bool moved,
+                                                          cal_node_motion* out) {
+    static const double nowhere[3] = {0.0};
+    quick m = nodes[n].parent < 0 ? stand_quick(&nodes[n]) : load_quick(&out[nodes[n].parent], moved);
+    do {
+        const double* offset = nodes[n].parent < 0 ? nowhere : nodes[n].offset;
+        move_quick(&nodes[n], offset, v[nodes[n].first_v], *sines++, *cosines++, moved, &m, &out[n]);
+        n++;
+    } while (n < end && nodes[n].kind == CAL_REVOLUTE && nodes[n].parent == n - 1);
+    return n;
 }
 _Static_assert(offsetof(cal_node, offset) == offsetof(cal_node, rotation) + 9 * sizeof(double),
                "read with the rotation");
@@ -149,27 +171,23 @@ void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const dou
                               cal_node_motion* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     _Alignas(64) double sines[BATCH] = {0.0}, cosines[BATCH] = {0.0};
-#if CAL_WIDTH > 2
-    quick last = {0};
-    int last_node = -1;
-#endif
     for (int first = 0; first < model->node_count; first += BATCH) {
-        const int count = model->node_count - first < BATCH ? model->node_count - first : BATCH;
-        if (moved) find_angles(model, q, first, count, sines, cosines);
-        for (int i = 0; i < count; i++) {
-            const cal_node* node = &model->nodes[first + i];
-            const cal_node_motion* parent = node->parent < 0 ? &ground : &out[node->parent];
-            cal_node_motion* own = &out[first + i];
+        const int end = model->node_count - first < BATCH ? model->node_count : first + BATCH;
+        if (moved) find_angles(model, q, first, end - first, sines, cosines);
+        for (int n = first; n < end;) {
+            const cal_node* node = &model->nodes[n];
+            const double *s = sines + (n - first), *c = cosines + (n - first);
 #if CAL_WIDTH > 2
-            if (node->kind == CAL_REVOLUTE && node->parent >= 0) {
-                if (last_node != node->parent) last = load_quick(parent, moved);
-                move_quick(node, v[node->first_v], sines[i], cosines[i], moved, &last, own);
-                last_node = first + i;
+            if (node->kind == CAL_REVOLUTE) {
+                n = moved ? move_run(model->nodes, n, end, v, s, c, true, out)
+                          : move_run(model->nodes, n, end, v, s, c, false, out);
                 continue;
             }
 #endif
-            if (moved) find_place(node, parent, q + node->first_q, sines[i], cosines[i], own);
-            find_velocity(node, parent, v + node->first_v, own);
+            const cal_node_motion* parent = node->parent < 0 ? &ground : &out[node->parent];
+            if (moved) find_place(node, parent, q + node->first_q, *s, *c, &out[n]);
+            find_velocity(node, parent, v + node->first_v, &out[n]);
+            n++;
         }
     }
 }
