@@ -38,6 +38,19 @@ static void measure_extent(const cal_domains* d, cal_domain* own) {
     }
 }
 
+// A body that may be near those of another domain is followed as far as its box goes, so that all workers can look at it: that changes nothing then.
+static void follow(const cal_domains* d, const cal_domain* own, int body, const cal_box* box) {
+    const cal_sim_body* part = &d->whole->bodies[body];
+    const cal_component* c = &d->whole->components[part->component];
+    cal_motion at;
+    if (!c->ops->single || cal_component_is_fused(c) || cal_free_body_is_known(d->whole, body, part->box_end)) return;
+    for (int i = 0; i < own->near_count; i++) {
+        if (!cal_box_overlap(box, &d->domains[own->near[i]].shown)) continue;
+        (void)cal_body_at(own->world, body, part->box_end, &at); // what cannot be followed fails where it is looked at
+        return;
+    }
+}
+
 // Boxes that are new since the last look are in the extent; when as many were made as there are bodies, it is measured anew.
 void cal_border_extend(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
@@ -45,7 +58,9 @@ void cal_border_extend(cal_domains* d, int domain) {
     own->renewed += view->noted_count - own->extended_count;
     for (; own->extended_count < view->noted_count; own->extended_count++) {
         const cal_box* box = noted_box(d, own, own->extended_count);
-        if (box != NULL) cal_box_extend(&own->extent, box);
+        if (box == NULL) continue;
+        cal_box_extend(&own->extent, box);
+        follow(d, own, view->noted[own->extended_count], box);
     }
     if (own->renewed > own->member_count) measure_extent(d, own);
 }
@@ -278,6 +293,7 @@ static cal_status update_pairs(cal_domains* d, cal_error* error) {
     for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
     if (noted == 0) return CAL_OK;
     for (int i = 1; i <= d->count; i++) cal_border_extend(d, i);
+    for (int i = 1; i <= d->count; i++) d->domains[i].shown = d->domains[i].extent;
     status = cal_domains_run(d, look_around, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) take_ended(d, &d->domains[i]);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_finds(d, i, error);
@@ -323,17 +339,24 @@ static bool is_likely(cal_domains* d, const cal_pair* pair, double end) {
     return apart - a->reach - b->reach <= closing / apart * (end - d->begin + 1.0 / whole->def.group_rate);
 }
 
-// Pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are renewed.
+// Pairs that are known to collide before a time, of which there are few among those that are due some time, or likely to. Others may have boxes that
+// end before, and are looked at when these are renewed.
 static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* error) {
     const cal_world* border = d->border;
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < border->table.pair_count; i++) {
-        const cal_pair pair = border->table.pairs[i];
-        if (pair.event < 0) continue;
-        const bool known = pair.hit && cal_events_time(&border->events, pair.event) < end;
-        if (!known && !(d->grouping && is_likely(d, &pair, end))) continue;
+    for (int i = 0; status == CAL_OK && i < border->events.count; i++) {
+        const cal_heap_entry* due = &border->events.heap[CAL_HEAP_ROOT + i];
+        if (!(due->time < end)) continue;
+        const cal_pair* pair = &border->table.pairs[border->events.slots[due->event].owner];
+        if (!pair->hit) continue;
         *met = true;
-        status = plan_join(d, pair.body[0], pair.body[1], error);
+        status = plan_join(d, pair->body[0], pair->body[1], error);
+    }
+    for (int i = 0; status == CAL_OK && d->grouping && i < border->table.pair_count; i++) {
+        const cal_pair* pair = &border->table.pairs[i];
+        if (pair->event < 0 || !is_likely(d, pair, end)) continue;
+        *met = true;
+        status = plan_join(d, pair->body[0], pair->body[1], error);
     }
     return status == CAL_OK ? do_plan(d, error) : status;
 }

@@ -96,6 +96,7 @@ typedef struct cal_domain {
     atomic_int taken;              // by a worker, in the present run
     cal_box region;                // what has its centre here belongs to the domain
     cal_box extent;                // holds the boxes of all its bodies
+    cal_box shown;                 // the same when domains last met: others may look at it while this one runs
     int renewed;                   // boxes, since the extent was measured
     int* members;                  // components that have bodies
     int member_count, member_capacity;

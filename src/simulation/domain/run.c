@@ -16,8 +16,8 @@
 #include <time.h>
 
 // Events of a window that are worth a meeting, for each processor: a meeting takes the time of a few, and domains that have more of them
-// than others keep those waiting.
-enum { FEW_EVENTS = 100, FIRST_SHARE = 8, LONGEST = 4 };
+// than others, by chance, keep those waiting. In a large world there may be one for each sixteenth component: few of them are near a border.
+enum { FEW_EVENTS = 100, FEW_OF = 16, FIRST_SHARE = 8, LONGEST = 4 };
 // Components below which a processor is not worth having: events of one are then rarely apart from those of the others.
 enum { FEW_COMPONENTS = 48 };
 // Windows after which it is looked whether a division is worth it, and for how many windows of the world (world.h) one core then goes on
@@ -266,11 +266,13 @@ static int64_t count_work(const cal_domains* d) {
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
     const double longest = LONGEST * d->whole->window;
+    const int64_t few = FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
+                  worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 8 * later > first) && events > d->count)
         d->window *= 0.8;
-    else if (events < (int64_t)FEW_EVENTS * d->processors)
+    else if (events < worth)
         d->window = fmin(1.25 * d->window, longest);
-    else if (events > 4 * (int64_t)FEW_EVENTS * d->processors)
+    else if (events > 4 * worth)
         d->window *= 0.8;
 }
 
