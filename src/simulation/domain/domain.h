@@ -122,7 +122,9 @@ typedef struct cal_domain {
     int *near, near_count, near_capacity;
     int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
-    // Of a division (scatter.c): components that come, those of which states or a log are linked to others, and pairs with other domains.
+    // Of a division: places without bodies, bodies that move and those of balls among its share of all (divide.c); components that come, those of which
+    // states or a log are linked to others, and pairs with other domains (scatter.c).
+    int place_count, moving, balls;
     int *coming, coming_count, coming_capacity;
     int *linked, linked_count, linked_capacity;
     cal_carried_pair* crossing;
@@ -172,8 +174,9 @@ typedef struct cal_domains {
     cal_missed* missed;
     int missed_count, missed_capacity;
     int *cluster, cluster_count, cluster_capacity;
-    struct cal_cluster* alone; // of each component, while a world is divided
-    int *mark, mark_capacity;  // of each component
+    struct cal_clusters* found; // what stays together, while a world is divided (halve.h)
+    struct cal_halving* halving;
+    int *mark, mark_capacity; // of each component
     int marked;
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
@@ -269,7 +272,7 @@ cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal
 // to the domain `without`.
 cal_status cal_multibody_hand_over(cal_domains* d, struct cal_multibody* m, int to, cal_error* error);
 cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error);
-// The same as cal_domains_hand_over where d->handings are all components of the whole: domains take what is theirs at the same time
+// Gives all components of the whole to the domains that have them in their lists of what comes: these take what is theirs at the same time
 // (scatter.c).
 cal_status cal_domains_scatter(cal_domains* d, cal_error* error);
 // A domain gets its own boxes of fixed and driven bodies, each as it is in the whole (divide.c).
