@@ -287,11 +287,10 @@ static void open_domains(cal_domains* d) {
     cal_domains_share(d);
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
-        own->world->gvt = own->world->now = d->whole->time;
+        own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
         own->extent = own->shown = cal_box_of_nothing;
         own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }
-    d->border->gvt = d->border->now = d->whole->time;
 }
 
 // Whether the impacts of most bodies that move are searched for: that takes several times as long as a formula, and what domains tell each other
@@ -368,9 +367,9 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
+        cal_domain_clear(d->domains[i].border);
         d->domains[i].stray_count = d->domains[i].extended_count = 0;
     }
-    cal_domain_clear(d->border);
     d->divided = false;
     if (status != CAL_OK) world->failed = status;
     return status;

@@ -220,9 +220,9 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         add_report(&d->whole->report, &view->report);
+        add_report(&d->whole->report, &d->domains[i].border->report);
         states += view->states;
     }
-    add_report(&d->whole->report, &d->border->report);
     d->whole->states = states;
     if (states > d->whole->report.peak_states) d->whole->report.peak_states = states;
     d->whole->gvt = fmax(d->whole->gvt, end);
@@ -233,8 +233,10 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
 // --- Windows ----------------------------------------------------------------------------------------------------------------------
 
 static double first_due(const cal_domains* d) {
-    double due = cal_events_due(&d->border->events);
-    for (int i = 1; i <= d->count; i++) due = fmin(due, cal_events_due(&d->domains[i].world->events));
+    double due = (double)INFINITY;
+    for (int i = 1; i <= d->count; i++)
+        due = fmin(due,
+                   fmin(cal_events_due(&d->domains[i].world->events), cal_events_due(&d->domains[i].border->events)));
     return due;
 }
 
@@ -245,8 +247,8 @@ static void begin_window(cal_domains* d) {
         view->gvt = view->now = view->reached = d->begin;
         view->time = d->whole->time;
         view->lag = (double)INFINITY;
+        d->domains[i].border->gvt = d->domains[i].border->now = d->begin;
     }
-    d->border->gvt = d->border->now = d->begin;
 }
 
 static int64_t count_events(const cal_domains* d) {

@@ -34,8 +34,8 @@ static cal_status take_pair(cal_domains* d, cal_domain* own, int body, const cal
     if (!fixed && cal_domain_of_body(whole, other) != own->world->domain) {
         if (!cal_grow((void**)&own->crossing, &own->crossing_capacity, own->crossing_count, sizeof *own->crossing))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-        own->crossing[own->crossing_count++] =
-            (cal_carried_pair){.body = {body, other}, .hit = p->hit, .off = p->off, .time = time};
+        own->crossing[own->crossing_count++] = (cal_carried_pair){
+            .body = {body, other}, .home = CAL_DOMAIN_BORDER, .hit = p->hit, .off = p->off, .time = time};
         return CAL_OK;
     }
     int made;
@@ -148,21 +148,19 @@ static void take_all(cal_domains* d, int domain) {
     if (own->status == CAL_OK) own->status = take_pairs(d, own, &own->error);
 }
 
-// --- By one core --------------------------------------------------------------------------------------------------------------
-
-static cal_status put_crossing(cal_domains* d, const cal_domain* own, cal_error* error) {
-    cal_world* border = d->border;
-    for (int i = 0; i < own->crossing_count; i++) {
-        const cal_carried_pair* c = &own->crossing[i];
-        int pair;
-        const cal_status status = cal_pair_add(border, c->body[0], c->body[1], &pair, error);
-        if (status != CAL_OK) return status;
-        border->table.pairs[pair].hit = c->hit, border->table.pairs[pair].off = c->off;
-        cal_events_schedule(&border->events, border->table.pairs[pair].event, c->time,
-                            cal_pair_key(c->body[0], c->body[1]));
-    }
-    return CAL_OK;
+// Pairs of two domains: each has a keeper.
+static void keep_crossing(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = CAL_OK;
+    for (int k = 1; k <= d->count; k++)
+        for (int i = 0; own->status == CAL_OK && i < d->domains[k].crossing_count; i++) {
+            const cal_carried_pair* c = &d->domains[k].crossing[i];
+            if (cal_border_keeper(d, c->body[0], c->body[1]) == domain)
+                own->status = cal_domains_put_pair(d, c, &own->error);
+        }
 }
+
+// --- By one core --------------------------------------------------------------------------------------------------------------
 
 static cal_status put_linked(cal_domains* d, const cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
@@ -227,7 +225,7 @@ static cal_status empty_whole(cal_domains* d, cal_error* error) {
 
 cal_status cal_domains_scatter(cal_domains* d, cal_error* error) {
     cal_status status = cal_domains_run(d, take_all, error);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = put_crossing(d, &d->domains[i], error);
+    if (status == CAL_OK) status = cal_domains_run(d, keep_crossing, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = put_linked(d, &d->domains[i], error);
     if (status == CAL_OK) status = put_ended(d, error);
     if (status == CAL_OK) status = cal_domains_hand_over_hooks(d, 1, error);
