@@ -87,16 +87,21 @@ static bool is_known(const cal_world* world, int body, double until) {
     return (c->ops->single && cal_component_is_fused(c)) || cal_free_body_is_known(world, body, until);
 }
 
+// Whether nobody has to be advanced for a look at a pair: then several can look at the same time.
+static bool can_look(const cal_world* world, int a, int b) {
+    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    return is_known(world, a, until) && is_known(world, b, until);
+}
+
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
 // what is due before stays.
 static void predict(cal_domains* d, int domain, cal_border_find* find) {
     cal_world* view = d->domains[domain].world;
     const int low = find->body < find->other ? find->body : find->other,
               high = find->body < find->other ? find->other : find->body;
-    const double until = fmin(d->whole->bodies[low].box_end, d->whole->bodies[high].box_end);
     const cal_world* border = d->domains[find->keeper].border;
     if (find->pair >= 0 && cal_events_time(&border->events, border->table.pairs[find->pair].event) < find->from) return;
-    if (!is_known(view, low, until) || !is_known(view, high, until)) return;
+    if (!can_look(view, low, high)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
     find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), true, &find->prediction, NULL) == CAL_OK;
 }
@@ -178,6 +183,54 @@ static void look_around(cal_domains* d, int domain) {
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
 
+// --- What is due ----------------------------------------------------------------------------------------------------------------
+
+static cal_status keep_later(cal_domain* own, int number, cal_error* error) {
+    if (!cal_grow((void**)&own->later, &own->later_capacity, own->later_count, sizeof *own->later))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    own->later[own->later_count++] = number;
+    return CAL_OK;
+}
+
+// Pairs that a domain keeps which are due before a time, and not known to collide. shared: those that it can look at while others look.
+static cal_status list_due(cal_domain* own, double end, bool shared, cal_error* error) {
+    const cal_event_queue* events = &own->border->events;
+    cal_status status = CAL_OK;
+    own->later_count = 0;
+    for (int i = 0; status == CAL_OK && i < events->count; i++) {
+        const cal_heap_entry* due = &events->heap[CAL_HEAP_ROOT + i];
+        if (!(due->time < end)) continue;
+        const int number = events->slots[due->event].owner;
+        const cal_pair* pair = &own->border->table.pairs[number];
+        if (pair->hit || (shared && !can_look(own->border, pair->body[0], pair->body[1]))) continue;
+        status = keep_later(own, number, error);
+    }
+    return status;
+}
+
+// Looks at them until none is left.
+static cal_status look_at_due(cal_domain* own, double end, bool shared, cal_error* error) {
+    cal_world* border = own->border;
+    cal_status status = list_due(own, end, shared, error);
+    while (status == CAL_OK && own->later_count > 0) {
+        for (int i = 0; status == CAL_OK && i < own->later_count; i++) {
+            const cal_pair* pair = &border->table.pairs[own->later[i]];
+            const double due = cal_events_time(&border->events, pair->event);
+            status = cal_pair_predict(border, own->later[i], due, error);
+            // A search that comes no further goes on with the next box, of which its domain tells.
+            if (status == CAL_OK && !pair->hit && cal_events_time(&border->events, pair->event) <= due)
+                cal_events_schedule(&border->events, pair->event, (double)INFINITY, 0);
+        }
+        if (status == CAL_OK) status = list_due(own, end, shared, error);
+    }
+    return status;
+}
+
+static void look_at_own(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = look_at_due(own, d->end, true, &own->error);
+}
+
 // --- Joining domains ----------------------------------------------------------------------------------------------------------
 
 // Where a component is going to be.
@@ -254,13 +307,6 @@ static void drop_ended(const cal_domains* d, cal_world* border) {
         const cal_box *one = box_of(d, pair->body[0]), *two = box_of(d, pair->body[1]);
         if (one != NULL && two != NULL && !cal_box_overlap(one, two)) cal_pair_remove(border, i);
     }
-}
-
-static cal_status keep_later(cal_domain* own, int number, cal_error* error) {
-    if (!cal_grow((void**)&own->later, &own->later_capacity, own->later_count, sizeof *own->later))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-    own->later[own->later_count++] = number;
-    return CAL_OK;
 }
 
 // What was found becomes pairs of the border. What could not be predicted then is later.
@@ -396,42 +442,13 @@ static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* e
     return status == CAL_OK ? do_plan(d, error) : status;
 }
 
-// Pairs that are due before a time and not known to collide: until none is left.
-static cal_status list_due(cal_domain* own, double end, cal_error* error) {
-    const cal_event_queue* events = &own->border->events;
-    cal_status status = CAL_OK;
-    own->later_count = 0;
-    for (int i = 0; status == CAL_OK && i < events->count; i++) {
-        const cal_heap_entry* due = &events->heap[CAL_HEAP_ROOT + i];
-        if (!(due->time < end)) continue;
-        const int number = events->slots[due->event].owner;
-        if (!own->border->table.pairs[number].hit) status = keep_later(own, number, error);
-    }
-    return status;
-}
-
-static cal_status look_at_due(cal_domain* own, double end, cal_error* error) {
-    cal_world* border = own->border;
-    cal_status status = list_due(own, end, error);
-    while (status == CAL_OK && own->later_count > 0) {
-        for (int i = 0; status == CAL_OK && i < own->later_count; i++) {
-            const cal_pair* pair = &border->table.pairs[own->later[i]];
-            const double due = cal_events_time(&border->events, pair->event);
-            status = cal_pair_predict(border, own->later[i], due, error);
-            // A search that comes no further goes on with the next box, of which its domain tells.
-            if (status == CAL_OK && !pair->hit && cal_events_time(&border->events, pair->event) <= due)
-                cal_events_schedule(&border->events, pair->event, (double)INFINITY, 0);
-        }
-        if (status == CAL_OK) status = list_due(own, end, error);
-    }
-    return status;
-}
-
 // Pairs that collide before a time.
 static cal_status join_colliding(cal_domains* d, double end, bool* met, cal_error* error) {
-    cal_status status = CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
-        status = look_at_due(&d->domains[i], end, error);
+    bool due = false;
+    for (int i = 1; i <= d->count; i++) due |= cal_events_due(&d->domains[i].border->events) < end;
+    cal_status status = due ? cal_domains_run(d, look_at_own, error) : CAL_OK;
+    for (int i = 1; status == CAL_OK && due && i <= d->count; i++) {
+        status = look_at_due(&d->domains[i], end, false, error);
         if (status == CAL_OK) status = plan_known(d, d->domains[i].border, end, met, error);
     }
     return status == CAL_OK ? do_plan(d, error) : status;

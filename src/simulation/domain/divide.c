@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    FEW_WINDOWS = 64,
-    FEW_EVENTS = 8
-}; // of each component: after so many of either the loads of domains are looked at
+    FEW_WINDOWS = 64, // after so many loads of domains are looked at in any case
+    LARGE = 1024      // bodies of a domain of which few are near its border
+};
 
 static void add_boxes(const cal_world* whole, int component, cal_cluster* c) {
     const cal_component* own = &whole->components[component];
@@ -293,12 +293,12 @@ static void open_domains(cal_domains* d) {
     }
 }
 
-// Whether the impacts of most bodies that move are searched for: that takes several times as long as a formula, and what domains tell each other
-// does not.
-static bool are_searched(const cal_domains* d) {
+// Whether several domains for each processor are worth what they tell each other: where the impacts of most bodies that move are searched for, which
+// takes several times as long as a formula; and where they are large. What a domain needs is then more likely in a core's caches.
+static bool are_several_worth(const cal_domains* d) {
     int moving = 0, balls = 0;
     for (int i = 1; i <= d->count; i++) moving += d->domains[i].moving, balls += d->domains[i].balls;
-    return 2 * balls < moving;
+    return 2 * balls < moving || moving / d->capacity >= LARGE;
 }
 
 static cal_status add_handing(cal_domains* d, int component, int to, cal_error* error) {
@@ -334,7 +334,8 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
     int count = 0;
     if (status == CAL_OK)
-        status = cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, are_searched(d), most, &count, error);
+        status =
+            cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, are_several_worth(d), most, &count, error);
     if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
         d->found = NULL;
         cal_clusters_free(&found);
