@@ -19,6 +19,7 @@
 // are ids. Cells, levels and members are lists of slots; partners, and what is found, are ids.
 #include "base/memory.h"
 #include "collide/collide.h"
+#include "collide/id_pool.h"
 #include <string.h>
 
 enum { LOWEST = -60, LEVELS = 121, ENDLESS = LEVELS };
@@ -34,7 +35,7 @@ typedef struct entry {
 } entry;
 
 typedef struct place {
-    id_list partners; // ascending
+    id_list partners; // ascending; in the pool
     int32_t level;    // 0 … LEVELS − 1, ENDLESS, or −1: not there
     int32_t member;   // in the level's list
     int32_t id;
@@ -68,7 +69,8 @@ struct cal_broad {
     int level_count;
     double sizes[LEVELS];      // of a cell
     cal_broad_scratch scratch; // cells to look at, and what was found
-    id_list began, ceased;
+    cal_id_pool pool;
+    id_list began, ceased; // the second one in the pool
 };
 
 // --- Lists of ids -----------------------------------------------------------------------------------------------------
@@ -362,7 +364,7 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
 
 void cal_broad_destroy(cal_broad* broad) {
     if (broad == NULL) return;
-    for (int slot = 0; slot < broad->slot_count; slot++) cal_free(broad->places[slot].partners.ids);
+    cal_id_pool_free(&broad->pool);
     cal_free(broad->slots);
     for (int i = 0; i <= LEVELS; i++) cal_free(broad->members[i].ids);
     cal_free(broad->entries);
@@ -371,7 +373,6 @@ void cal_broad_destroy(cal_broad* broad) {
     cal_free(broad->spaces);
     cal_broad_scratch_free(&broad->scratch);
     cal_free(broad->began.ids);
-    cal_free(broad->ceased.ids);
     cal_free(broad);
 }
 
@@ -508,14 +509,15 @@ static bool reserve_move(cal_broad* broad, int32_t slot, int level) {
     if (!grow_blocks(broad, broad->block_count + 1)) return false;
     if (!reserve(&broad->members[level], broad->members[level].count + 1)) return false;
     if (level == ENDLESS && !grow_spaces(broad, broad->members[level].count + 1)) return false;
-    if (!reserve(&broad->began, broad->scratch.found.count) || !reserve(&broad->ceased, p->partners.count) ||
-        !reserve(&p->partners, broad->scratch.found.count))
+    if (!reserve(&broad->began, broad->scratch.found.count) ||
+        !cal_id_pool_reserve(&broad->pool, &broad->ceased, p->partners.count) ||
+        !cal_id_pool_reserve(&broad->pool, &p->partners, broad->scratch.found.count))
         return false;
     difference(&broad->scratch.found, &p->partners, &broad->began);
     difference(&p->partners, &broad->scratch.found, &broad->ceased);
     for (int i = 0; i < broad->began.count; i++) {
         id_list* others = partners_of(broad, broad->began.ids[i]);
-        if (!reserve(others, others->count + 1)) return false;
+        if (!cal_id_pool_reserve(&broad->pool, others, others->count + 1)) return false;
     }
     return true;
 }

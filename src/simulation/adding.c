@@ -164,7 +164,6 @@ void cal_body_free(cal_world* world, int body) {
     cal_free(part->balls);
     cal_free(part->solid);
     cal_free(part->pairs);
-    cal_free(part->border_pairs);
     cal_geometry_destroy(part->geometry);
     *part = without_body(part->reuses + 1);
 }

@@ -82,11 +82,9 @@ typedef struct cal_sim_body {
     bool of_model;   // of the model that a simulation is of: it stays
     double hit_at;   // time of its last collision, and how many there were at that time
     int hits_at_time;
-    // In a world that is divided (domain/domain.h): its place among fixed and driven bodies, −1: it moves; its pairs with bodies of other
-    // domains; in which round its domain has noted it last, and from when on its motion is another one.
+    // In a world that is divided (domain/domain.h): its place among fixed and driven bodies, −1: it moves; in which round its domain has
+    // noted it last, and from when on its motion is another one.
     int prescribed;
-    int border_count, border_capacity;
-    int* border_pairs;
     double changed_from;
     int64_t noted;
 } cal_sim_body;

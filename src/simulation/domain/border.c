@@ -38,6 +38,19 @@ static void measure_extent(const cal_domains* d, cal_domain* own) {
     }
 }
 
+// A body that may be near those of another domain is followed as far as its box goes, so that all workers can look at it: that changes nothing then.
+static void follow(const cal_domains* d, const cal_domain* own, int body, const cal_box* box) {
+    const cal_sim_body* part = &d->whole->bodies[body];
+    const cal_component* c = &d->whole->components[part->component];
+    cal_motion at;
+    if (!c->ops->single || cal_component_is_fused(c) || cal_free_body_is_known(d->whole, body, part->box_end)) return;
+    for (int i = 0; i < own->near_count; i++) {
+        if (!cal_box_overlap(box, &d->domains[own->near[i]].shown)) continue;
+        (void)cal_body_at(own->world, body, part->box_end, &at); // what cannot be followed fails where it is looked at
+        return;
+    }
+}
+
 // Boxes that are new since the last look are in the extent; when as many were made as there are bodies, it is measured anew.
 void cal_border_extend(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
@@ -45,7 +58,9 @@ void cal_border_extend(cal_domains* d, int domain) {
     own->renewed += view->noted_count - own->extended_count;
     for (; own->extended_count < view->noted_count; own->extended_count++) {
         const cal_box* box = noted_box(d, own, own->extended_count);
-        if (box != NULL) cal_box_extend(&own->extent, box);
+        if (box == NULL) continue;
+        cal_box_extend(&own->extent, box);
+        follow(d, own, view->noted[own->extended_count], box);
     }
     if (own->renewed > own->member_count) measure_extent(d, own);
 }
@@ -56,8 +71,7 @@ static bool is_noted(const cal_domains* d, const cal_sim_body* part) { return pa
 
 // Where the pair of two bodies is to be predicted from. One that is new, −1: from the beginning of the window. A search that had come to
 // the end of a box goes on.
-static double start_of(const cal_domains* d, int body, int other, int number) {
-    const cal_world* border = d->border;
+static double start_of(const cal_domains* d, const cal_world* border, int body, int other, int number) {
     const cal_sim_body *a = &d->whole->bodies[body], *b = &d->whole->bodies[other];
     if (number < 0) return d->begin;
     const double from = fmin(a->changed_from, is_noted(d, b) ? b->changed_from : (double)INFINITY);
@@ -73,16 +87,21 @@ static bool is_known(const cal_world* world, int body, double until) {
     return (c->ops->single && cal_component_is_fused(c)) || cal_free_body_is_known(world, body, until);
 }
 
+// Whether nobody has to be advanced for a look at a pair: then several can look at the same time.
+static bool can_look(const cal_world* world, int a, int b) {
+    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    return is_known(world, a, until) && is_known(world, b, until);
+}
+
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
 // what is due before stays.
 static void predict(cal_domains* d, int domain, cal_border_find* find) {
     cal_world* view = d->domains[domain].world;
     const int low = find->body < find->other ? find->body : find->other,
               high = find->body < find->other ? find->other : find->body;
-    const double until = fmin(d->whole->bodies[low].box_end, d->whole->bodies[high].box_end);
-    if (find->pair >= 0 && cal_events_time(&d->border->events, d->border->table.pairs[find->pair].event) < find->from)
-        return;
-    if (!is_known(view, low, until) || !is_known(view, high, until)) return;
+    const cal_world* border = d->domains[find->keeper].border;
+    if (find->pair >= 0 && cal_events_time(&border->events, border->table.pairs[find->pair].event) < find->from) return;
+    if (!can_look(view, low, high)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
     find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), true, &find->prediction, NULL) == CAL_OK;
 }
@@ -117,8 +136,11 @@ static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids,
         const cal_sim_body* part = &d->whole->bodies[other];
         if (part->component < 0 || (is_noted(d, part) && other < body)) continue; // the other one finds it
         if (!cal_may_collide(own->world, body, other)) continue;
-        cal_border_find find = {.body = body, .other = other, .pair = cal_pair_find(d->border, body, other)};
-        find.from = start_of(d, body, other, find.pair);
+        const int keeper = cal_border_keeper(d, body, other);
+        const cal_world* border = d->domains[keeper].border;
+        cal_border_find find = {
+            .body = body, .other = other, .pair = cal_pair_find(border, body, other), .keeper = keeper};
+        find.from = start_of(d, border, body, other, find.pair);
         if (!(find.from < (double)INFINITY)) continue; // it is known, and nothing has changed
         predict(d, domain, &find);
         find.looked = look_for_missed(d, own->world, false, &find);
@@ -126,20 +148,6 @@ static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids,
         own->finds[own->find_count++] = find;
     }
     return count >= 0;
-}
-
-// Pairs of a body whose boxes have ceased to overlap.
-static bool keep_ended(cal_domains* d, int domain, int body, const cal_box* box) {
-    cal_domain* own = &d->domains[domain];
-    const cal_sim_body* part = &d->whole->bodies[body];
-    for (int i = 0; i < part->border_count; i++) {
-        const cal_pair* pair = &d->border->table.pairs[part->border_pairs[i]];
-        const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
-        if (cal_box_overlap(box, box_of(d, other))) continue;
-        if (!cal_grow((void**)&own->ended, &own->ended_capacity, own->ended_count, sizeof *own->ended)) return false;
-        own->ended[own->ended_count++] = part->border_pairs[i];
-    }
-    return true;
 }
 
 // Domains that the bodies of a domain may meet.
@@ -154,10 +162,10 @@ static bool list_near(cal_domains* d, int domain) {
     return true;
 }
 
-// What the bodies that a domain has noted overlap in others, and no longer; who has left its region.
+// What the bodies that a domain has noted overlap in others; who has left its region.
 static void look_around(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    own->find_count = own->ended_count = 0;
+    own->find_count = 0;
     bool enough = list_near(d, domain);
     for (int k = 0; enough && k < own->world->noted_count; k++) {
         const int body = own->world->noted[k];
@@ -170,9 +178,57 @@ static void look_around(cal_domains* d, int domain) {
             const int count = cal_broad_look(other->world->broad, box, &own->scratch, &ids);
             enough = keep_finds(d, domain, body, ids, count);
         }
-        enough = enough && keep_ended(d, domain, body, box) && cal_domain_keep_stray(d, domain, body, box);
+        enough = enough && cal_domain_keep_stray(d, domain, body, box);
     }
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
+}
+
+// --- What is due ----------------------------------------------------------------------------------------------------------------
+
+static cal_status keep_later(cal_domain* own, int number, cal_error* error) {
+    if (!cal_grow((void**)&own->later, &own->later_capacity, own->later_count, sizeof *own->later))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    own->later[own->later_count++] = number;
+    return CAL_OK;
+}
+
+// Pairs that a domain keeps which are due before a time, and not known to collide. shared: those that it can look at while others look.
+static cal_status list_due(cal_domain* own, double end, bool shared, cal_error* error) {
+    const cal_event_queue* events = &own->border->events;
+    cal_status status = CAL_OK;
+    own->later_count = 0;
+    for (int i = 0; status == CAL_OK && i < events->count; i++) {
+        const cal_heap_entry* due = &events->heap[CAL_HEAP_ROOT + i];
+        if (!(due->time < end)) continue;
+        const int number = events->slots[due->event].owner;
+        const cal_pair* pair = &own->border->table.pairs[number];
+        if (pair->hit || (shared && !can_look(own->border, pair->body[0], pair->body[1]))) continue;
+        status = keep_later(own, number, error);
+    }
+    return status;
+}
+
+// Looks at them until none is left.
+static cal_status look_at_due(cal_domain* own, double end, bool shared, cal_error* error) {
+    cal_world* border = own->border;
+    cal_status status = list_due(own, end, shared, error);
+    while (status == CAL_OK && own->later_count > 0) {
+        for (int i = 0; status == CAL_OK && i < own->later_count; i++) {
+            const cal_pair* pair = &border->table.pairs[own->later[i]];
+            const double due = cal_events_time(&border->events, pair->event);
+            status = cal_pair_predict(border, own->later[i], due, error);
+            // A search that comes no further goes on with the next box, of which its domain tells.
+            if (status == CAL_OK && !pair->hit && cal_events_time(&border->events, pair->event) <= due)
+                cal_events_schedule(&border->events, pair->event, (double)INFINITY, 0);
+        }
+        if (status == CAL_OK) status = list_due(own, end, shared, error);
+    }
+    return status;
+}
+
+static void look_at_own(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = look_at_due(own, d->end, true, &own->error);
 }
 
 // --- Joining domains ----------------------------------------------------------------------------------------------------------
@@ -225,12 +281,6 @@ static cal_status do_plan(cal_domains* d, cal_error* error) {
     return d->handing_count > 0 ? cal_domains_hand_over(d, error) : CAL_OK;
 }
 
-// At once.
-static cal_status join(cal_domains* d, int a, int b, cal_error* error) {
-    const cal_status status = plan_join(d, a, b, error);
-    return status == CAL_OK ? do_plan(d, error) : status;
-}
-
 // --- Pairs --------------------------------------------------------------------------------------------------------------------
 
 // Decisions that groups have made in this window without a body of another domain, which would have joined.
@@ -247,28 +297,60 @@ static cal_status take_missed(cal_domains* d, cal_border_find* find, cal_error* 
     return CAL_OK;
 }
 
-// What a domain has found becomes pairs of the border.
-static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
-    cal_world* border = d->border;
+// Pairs whose boxes have ceased to overlap.
+static void drop_ended(const cal_domains* d, cal_world* border) {
+    for (int i = 0; i < border->table.pair_count; i++) {
+        const cal_pair* pair = &border->table.pairs[i];
+        if (pair->event < 0) continue;
+        const cal_sim_body *a = &d->whole->bodies[pair->body[0]], *b = &d->whole->bodies[pair->body[1]];
+        if (!is_noted(d, a) && !is_noted(d, b)) continue;
+        const cal_box *one = box_of(d, pair->body[0]), *two = box_of(d, pair->body[1]);
+        if (one != NULL && two != NULL && !cal_box_overlap(one, two)) cal_pair_remove(border, i);
+    }
+}
+
+// What was found becomes pairs of the border. What could not be predicted then is later.
+static cal_status take_find(cal_domain* own, cal_border_find* find, cal_error* error) {
+    cal_world* border = own->border;
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < d->domains[domain].find_count; i++) {
-        cal_border_find* find = &d->domains[domain].finds[i];
-        int pair = find->pair >= 0 ? find->pair : cal_pair_find(border, find->body, find->other);
-        if (pair < 0) status = cal_pair_add(border, find->body, find->other, &pair, error);
-        if (status == CAL_OK) status = take_missed(d, find, error);
-        if (status != CAL_OK) break;
-        if (find->done)
-            cal_pair_take(border, pair, &find->prediction);
-        else
-            status = cal_pair_predict(border, pair, find->from, error);
+    if (find->pair < 0) find->pair = cal_pair_find(border, find->body, find->other);
+    if (find->pair < 0) status = cal_pair_add(border, find->body, find->other, &find->pair, error);
+    if (status == CAL_OK && find->done) cal_pair_take(border, find->pair, &find->prediction);
+    return status;
+}
+
+static void keep_pairs(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    cal_status status = CAL_OK;
+    own->later_count = 0;
+    drop_ended(d, own->border);
+    for (int k = 1; k <= d->count; k++)
+        for (int i = 0; status == CAL_OK && i < d->domains[k].find_count; i++) {
+            cal_border_find* find = &d->domains[k].finds[i];
+            if (find->keeper != domain) continue;
+            status = take_find(own, find, &own->error);
+            if (status == CAL_OK && !find->done) status = keep_later(own, k, &own->error);
+            if (status == CAL_OK && !find->done) status = keep_later(own, i, &own->error);
+        }
+    own->status = status;
+}
+
+// By one core: for these somebody has to be advanced.
+static cal_status predict_later(cal_domains* d, const cal_domain* own, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < own->later_count; i += 2) {
+        const cal_border_find* find = &d->domains[own->later[i]].finds[own->later[i + 1]];
+        status = cal_pair_predict(own->border, find->pair, find->from, error);
     }
     return status;
 }
 
-// Both sides of a pair may have seen that it has ended.
-static void take_ended(cal_domains* d, const cal_domain* own) {
-    for (int i = 0; i < own->ended_count; i++)
-        if (d->border->table.pairs[own->ended[i]].event >= 0) cal_pair_remove(d->border, own->ended[i]);
+static cal_status take_all_missed(cal_domains* d, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int k = 1; d->grouping && k <= d->count; k++)
+        for (int i = 0; status == CAL_OK && i < d->domains[k].find_count; i++)
+            status = take_missed(d, &d->domains[k].finds[i], error);
+    return status;
 }
 
 static cal_status update_pairs(cal_domains* d, cal_error* error) {
@@ -278,9 +360,11 @@ static cal_status update_pairs(cal_domains* d, cal_error* error) {
     for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
     if (noted == 0) return CAL_OK;
     for (int i = 1; i <= d->count; i++) cal_border_extend(d, i);
+    for (int i = 1; i <= d->count; i++) d->domains[i].shown = d->domains[i].extent;
     status = cal_domains_run(d, look_around, error);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) take_ended(d, &d->domains[i]);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_finds(d, i, error);
+    if (status == CAL_OK) status = cal_domains_run(d, keep_pairs, error);
+    if (status == CAL_OK) status = take_all_missed(d, error);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = predict_later(d, &d->domains[i], error);
     d->round++; // what was noted is no longer
     for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = d->domains[i].extended_count = 0;
     return status;
@@ -323,42 +407,51 @@ static bool is_likely(cal_domains* d, const cal_pair* pair, double end) {
     return apart - a->reach - b->reach <= closing / apart * (end - d->begin + 1.0 / whole->def.group_rate);
 }
 
-// Pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are renewed.
-static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* error) {
-    const cal_world* border = d->border;
+// Pairs that are known to collide before a time come into one domain: they are among the few that are due then.
+static cal_status plan_known(cal_domains* d, const cal_world* border, double end, bool* met, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < border->events.count; i++) {
+        const cal_heap_entry* due = &border->events.heap[CAL_HEAP_ROOT + i];
+        if (!(due->time < end)) continue;
+        const cal_pair* pair = &border->table.pairs[border->events.slots[due->event].owner];
+        if (!pair->hit) continue;
+        *met = true;
+        status = plan_join(d, pair->body[0], pair->body[1], error);
+    }
+    return status;
+}
+
+static cal_status plan_likely(cal_domains* d, const cal_world* border, double end, bool* met, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < border->table.pair_count; i++) {
-        const cal_pair pair = border->table.pairs[i];
-        if (pair.event < 0) continue;
-        const bool known = pair.hit && cal_events_time(&border->events, pair.event) < end;
-        if (!known && !(d->grouping && is_likely(d, &pair, end))) continue;
+        const cal_pair* pair = &border->table.pairs[i];
+        if (pair->event < 0 || !is_likely(d, pair, end)) continue;
         *met = true;
-        status = plan_join(d, pair.body[0], pair.body[1], error);
+        status = plan_join(d, pair->body[0], pair->body[1], error);
+    }
+    return status;
+}
+
+// Pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are renewed.
+static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+        status = plan_known(d, d->domains[i].border, end, met, error);
+        if (status == CAL_OK && d->grouping) status = plan_likely(d, d->domains[i].border, end, met, error);
     }
     return status == CAL_OK ? do_plan(d, error) : status;
 }
 
 // Pairs that collide before a time.
 static cal_status join_colliding(cal_domains* d, double end, bool* met, cal_error* error) {
-    cal_world* border = d->border;
-    cal_status status = CAL_OK;
-    while (status == CAL_OK) {
-        const int event = cal_events_first(&border->events);
-        if (event < 0 || !(cal_events_due(&border->events) < end)) break;
-        const int number = border->events.slots[event].owner;
-        const cal_pair pair = border->table.pairs[number];
-        if (pair.hit) {
-            *met = true;
-            status = join(d, pair.body[0], pair.body[1], error);
-            continue;
-        }
-        const double due = cal_events_due(&border->events);
-        status = cal_pair_predict(border, number, due, error);
-        // A search that comes no further goes on with the next box, of which its domain tells.
-        if (status == CAL_OK && !border->table.pairs[number].hit && cal_events_time(&border->events, event) <= due)
-            cal_events_schedule(&border->events, event, (double)INFINITY, 0);
+    bool due = false;
+    for (int i = 1; i <= d->count; i++) due |= cal_events_due(&d->domains[i].border->events) < end;
+    cal_status status = due ? cal_domains_run(d, look_at_own, error) : CAL_OK;
+    for (int i = 1; status == CAL_OK && due && i <= d->count; i++) {
+        status = look_at_due(&d->domains[i], end, false, error);
+        if (status == CAL_OK) status = plan_known(d, d->domains[i].border, end, met, error);
     }
-    return status;
+    return status == CAL_OK ? do_plan(d, error) : status;
 }
 
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error) {

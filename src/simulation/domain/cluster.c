@@ -7,6 +7,7 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
@@ -44,7 +45,7 @@ static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
 }
 
 // Whether two bodies may become members of one contact group soon: what they are near to each other, and how fast.
-static bool may_group(cal_domains* d, int a, int b, double time) {
+static bool may_group(const cal_domains* d, int a, int b, double time) {
     cal_world* whole = d->whole;
     const cal_sim_body *p = &whole->bodies[a], *q = &whole->bodies[b];
     if (p->component < 0 || q->component < 0) return false;
@@ -77,8 +78,8 @@ static cal_status add_near(cal_domains* d, int component, cal_error* error) {
     return status;
 }
 
-// Whether nothing stays with a component of a whole world, which is looked at without changing anything. With who is near, what may become
-// a group is enough for another answer.
+// Whether nothing stays with a component of a whole world, which is looked at without changing anything: where that is not possible, the answer is
+// that something may.
 bool cal_domains_are_alone(const cal_domains* d, int component) {
     const cal_world* whole = d->whole;
     const cal_component* c = &whole->components[component];
@@ -94,7 +95,10 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
             const int* pair = whole->table.pairs[part->pairs[i]].body;
             const cal_sim_body* other = &whole->bodies[pair[0] == c->body + k ? pair[1] : pair[0]];
             if (other->component < 0) continue;
-            if (part->multibody >= 0 || other->multibody >= 0 || cal_group_is_inner(whole, pair[0], pair[1]))
+            if (part->multibody >= 0 || other->multibody >= 0) return false;
+            if (!cal_group_is_inner(whole, pair[0], pair[1])) continue;
+            if (!cal_free_body_is_known(whole, pair[0], whole->time) ||
+                !cal_free_body_is_known(whole, pair[1], whole->time) || may_group(d, pair[0], pair[1], whole->time))
                 return false;
         }
     }

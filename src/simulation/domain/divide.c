@@ -1,265 +1,121 @@
-// Which component goes to which domain, and back again. Space is halved, again and again, across the axis along which the components
-// that are left are spread most, in a gap between them where there is one near the middle: an island of bodies that touch nobody else
-// stays whole, and a gas is cut into blocks.
+// Which component goes to which domain, and back again: what stays together, and regions of space by bodies, or by load (halve.c).
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
+#include "simulation/domain/halve.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <string.h>
 
-#define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
 enum {
-    FEW_WINDOWS = 64,
-    FEW_EVENTS = 8
-}; // of each component: after so many of either the loads of domains are looked at
+    FEW_WINDOWS = 64, // after so many loads of domains are looked at in any case
+    LARGE = 1024      // bodies of a domain of which few are near its border
+};
 
-// What stays together: components of d->cluster from `first` on.
-typedef struct cal_cluster {
-    cal_box box;
-    double at;     // its middle, along the present axis
-    double weight; // bodies, or what they are expected to do
-    int first, count, domain;
-} cluster;
-
-typedef struct clusters {
-    cluster* list;
-    int count;
-} clusters;
-
-static void add_boxes(const cal_world* whole, int component, cluster* c) {
+static void add_boxes(const cal_world* whole, int component, cal_cluster* c) {
     const cal_component* own = &whole->components[component];
     for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
         if (cal_broad_has(whole->broad, own->body + b))
             cal_box_extend(&c->box, cal_broad_box(whole->broad, own->body + b));
 }
 
-// Of the components of the whole as many belong to a domain's task as to any other's: those that are alone become clusters.
-static void find_alone(cal_domains* d, int domain) {
-    const cal_world* whole = d->whole;
-    const int64_t count = whole->component_count;
-    const int first = (int)(count * (domain - 1) / d->count), end = (int)(count * domain / d->count);
-    for (int i = first; i < end; i++) {
-        cluster* c = &d->alone[i];
-        *c = (cluster){.box = cal_box_of_nothing};
-        if (whole->components[i].ops == NULL || !cal_domains_are_alone(d, i)) continue;
-        c->count = 1;
-        add_boxes(whole, i, c);
+static bool add_number(int** list, int* count, int* capacity, int number) {
+    if (!cal_grow((void**)list, capacity, *count, sizeof **list)) return false;
+    (*list)[(*count)++] = number;
+    return true;
+}
+
+// Of the components of the whole as many belong to a domain's task as to any other's: those that are alone become clusters, each with its own
+// number, and others are linked to something.
+static bool sort_components(cal_domains* d, cal_domain* own, int first, int end) {
+    cal_world* whole = d->whole;
+    bool enough = true;
+    for (int i = first; enough && i < end; i++) {
+        cal_component* c = &whole->components[i];
+        c->done = 0;
+        own->place_count += c->body < 0;
+        d->cluster[i] = i;
+        if (c->ops == NULL) continue;
+        if (!cal_domains_are_alone(d, i)) {
+            enough = add_number(&own->linked, &own->linked_count, &own->linked_capacity, i);
+            continue;
+        }
+        cal_cluster* one = &d->found->list[i];
+        *one = (cal_cluster){.box = cal_box_of_nothing, .first = i, .count = 1};
+        add_boxes(whole, i, one);
+        d->mark[i] = d->marked;
+        enough = add_number(&own->coming, &own->coming_count, &own->coming_capacity, i);
     }
-    d->domains[domain].status = CAL_OK;
+    return enough;
 }
 
-static cal_status add_cluster(cal_domains* d, int component, clusters* out, cal_error* error) {
-    const int first = d->cluster_count;
-    const cluster* alone = &d->alone[component];
-    const cal_status status = alone->count > 0 ? cal_domains_add_to_cluster(d, component, error)
-                                               : cal_domains_collect_from(d, component, first, error);
-    if (status != CAL_OK || d->cluster_count == first) return status;
-    cluster* c = &out->list[out->count++];
-    *c = *alone;
-    c->first = first, c->count = d->cluster_count - first;
-    if (alone->count > 0) return CAL_OK;
-    for (int k = first; k < d->cluster_count; k++) add_boxes(d->whole, d->cluster[k], c);
-    return CAL_OK;
+// The same of bodies: fixed and driven ones are kept apart.
+static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
+    bool enough = true;
+    for (int i = first; enough && i < end; i++) {
+        cal_sim_body* part = &d->whole->bodies[i];
+        part->noted = 0;
+        part->prescribed = -1;
+        own->moving += part->component >= 0;
+        own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
+        if (part->component < 0 && part->stage == CAL_BEGUN)
+            enough = add_number(&own->leaving, &own->leaving_count, &own->leaving_capacity, i);
+    }
+    return enough;
 }
 
-static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error) {
-    const cal_world* whole = d->whole;
-    d->marked++;
-    d->cluster_count = 0;
-    out->list = cal_allocate((size_t)whole->component_count + 1, sizeof *out->list);
-    d->alone = cal_allocate((size_t)whole->component_count + 1, sizeof *d->alone);
-    cal_status status =
-        out->list != NULL && d->alone != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-    if (status == CAL_OK) status = cal_domains_run(d, find_alone, error);
-    for (int i = 0; status == CAL_OK && i < whole->component_count; i++)
-        if (whole->components[i].ops != NULL) status = add_cluster(d, i, out, error);
-    cal_free(d->alone);
-    d->alone = NULL;
+static void sort_some(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    const int64_t components = d->whole->component_count, bodies = d->whole->body_count;
+    own->coming_count = own->linked_count = own->leaving_count = own->place_count = own->moving = own->balls = 0;
+    const bool enough =
+        sort_components(d, own, (int)(components * (domain - 1) / d->count), (int)(components * domain / d->count)) &&
+        sort_bodies(d, own, (int)(bodies * (domain - 1) / d->count), (int)(bodies * domain / d->count));
+    own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for domains");
+}
+
+// What is linked to something becomes a cluster under the number of the first of its components.
+static cal_status add_linked(cal_domains* d, const cal_domain* own, cal_clusters* out, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < own->linked_count; i++) {
+        const int first = d->cluster_count;
+        status = cal_domains_collect_from(d, own->linked[i], first, error);
+        if (status != CAL_OK || d->cluster_count == first) continue;
+        cal_cluster* c = &out->list[own->linked[i]];
+        *c = (cal_cluster){.box = cal_box_of_nothing, .first = first, .count = d->cluster_count - first};
+        for (int k = first; k < d->cluster_count; k++) add_boxes(d->whole, d->cluster[k], c);
+        out->numbers[out->count++] = own->linked[i];
+    }
     return status;
 }
 
-// Whether one of them has nearly everything: a pile.
-static bool is_one(const clusters* found) {
-    double all = 0.0, most = 0.0;
-    for (int i = 0; i < found->count; i++) {
-        all += found->list[i].weight;
-        most = fmax(most, found->list[i].weight);
+static bool reserve_numbers(int** list, int* capacity, int count) {
+    while (*capacity < count)
+        if (!cal_grow((void**)list, capacity, *capacity, sizeof **list)) return false;
+    return true;
+}
+
+static cal_status find_clusters(cal_domains* d, cal_clusters* out, cal_error* error) {
+    const int count = d->whole->component_count;
+    d->marked++;
+    if (!cal_clusters_begin(out, count) || !reserve_numbers(&d->mark, &d->mark_capacity, count) ||
+        !reserve_numbers(&d->cluster, &d->cluster_capacity, count))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    d->cluster_count = count; // alone ones are where their numbers are
+    d->found = out;
+    cal_status status = cal_domains_run(d, sort_some, error);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        if (own->coming_count > 0)
+            memcpy(out->numbers + out->count, own->coming, (size_t)own->coming_count * sizeof *out->numbers);
+        out->count += own->coming_count;
     }
-    return most > (1.0 - UNEVEN) * all;
-}
-
-// A cluster by its middle along an axis, as a number whose order is that of doubles.
-typedef struct key {
-    uint64_t at;
-    int cluster;
-} key;
-
-typedef struct halving {
-    cal_domains* d;
-    cluster* list;
-    key *keys, *others; // of all clusters, and as many for sorting
-    double* low;        // scratch of a cut
-    int turns;          // into how many domains a processor's region is divided, where there are gaps or
-    bool anywhere;      // anywhere
-    int count;          // of domains so far
-} halving;
-
-// A part of what is divided: sorted keys of its clusters, as many for sorting, and where they are.
-typedef struct section {
-    key *keys, *others;
-    int count;
-    cal_box region;
-} section;
-
-static uint64_t key_of(double at) {
-    uint64_t bits;
-    memcpy(&bits, &at, sizeof bits);
-    return bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-// By eleven bits after the other, the lowest first: equal ones stay in their order.
-static void sort_keys(key* keys, key* others, int count) {
-    enum { BITS = 11, KINDS = 1 << BITS, PASSES = (64 + BITS - 1) / BITS };
-    int starts[KINDS];
-    key *from = keys, *to = others;
-    for (int pass = 0; pass < PASSES; pass++) {
-        const int shift = BITS * pass;
-        memset(starts, 0, sizeof starts);
-        for (int i = 0; i < count; i++) starts[(from[i].at >> shift) & (KINDS - 1)]++;
-        for (int k = 0, sum = 0; k < KINDS; k++) {
-            const int kind = starts[k];
-            starts[k] = sum;
-            sum += kind;
-        }
-        for (int i = 0; i < count; i++) to[starts[(from[i].at >> shift) & (KINDS - 1)]++] = from[i];
-        key* last = from;
-        from = to;
-        to = last;
-    }
-    if (from != keys) memcpy(keys, from, (size_t)count * sizeof *keys);
-}
-
-// Sorts clusters along the axis along which they are spread most.
-static int sort_clusters(const halving* h, section p) {
-    key* keys = p.keys;
-    const int count = p.count;
-    cal_box all = cal_box_of_nothing;
-    int axis = 0;
-    for (int i = 0; i < count; i++) cal_box_extend(&all, &h->list[keys[i].cluster].box);
-    for (int i = 1; i < 3; i++)
-        if (all.high[i] - all.low[i] > all.high[axis] - all.low[axis]) axis = i;
-    for (int i = 0; i < count; i++) {
-        cluster* c = &h->list[keys[i].cluster];
-        const double middle = 0.5 * c->box.low[axis] + 0.5 * c->box.high[axis];
-        c->at = isfinite(middle) ? middle : 0.0;
-        keys[i].at = key_of(c->at);
-    }
-    sort_keys(keys, p.others, count);
-    return axis;
-}
-
-// Where sorted clusters are cut: how many are below, and the plane. A wide gap near the share of the weight that is below: of two that are
-// equally wide the nearer one, and none that is further off than what is uneven. Without one: the middle.
-static int cut(const halving* h, const key* keys, int count, int axis, double share, double* plane, bool* gap_found) {
-    double total = 0.0, below = 0.0, best = -(double)INFINITY, reach = -(double)INFINITY;
-    int at = count / 2;
-    *gap_found = false;
-    for (int i = 0; i < count; i++) total += h->list[keys[i].cluster].weight;
-    *plane = count > 0 ? h->list[keys[at].cluster].at : 0.0;
-    double* low = h->low; // the least of what is above is found from the back
-    low[count] = (double)INFINITY;
-    for (int i = count - 1; i >= 0; i--) low[i] = fmin(low[i + 1], h->list[keys[i].cluster].box.low[axis]);
-    for (int i = 1; i < count; i++) {
-        const cluster *last = &h->list[keys[i - 1].cluster], *next = &h->list[keys[i].cluster];
-        below += last->weight;
-        reach = fmax(reach, last->box.high[axis]);
-        const double off = fabs(below - share * total);
-        if (off > UNEVEN * total && !(off <= last->weight)) continue;
-        const double gap = low[i] - reach, rank = gap > 0.0 ? gap * (1.0 - off / total) : -1.0 - off;
-        if (rank <= best) continue;
-        best = rank;
-        at = i;
-        *gap_found = gap > 0.0;
-        *plane = gap > 0.0 ? 0.5 * (low[i] + reach) : 0.5 * (last->at + next->at);
-    }
-    return at;
-}
-
-// Two parts, of which the first one has a share of the weight; whether there is a gap between them.
-static bool halve(const halving* h, section whole, double share, section out[2]) {
-    const int axis = sort_clusters(h, whole);
-    bool gap;
-    double plane;
-    const int at = cut(h, whole.keys, whole.count, axis, share, &plane, &gap);
-    out[0] = out[1] = whole;
-    out[0].count = at, out[1].count = whole.count - at;
-    out[1].keys += at, out[1].others += at;
-    out[0].region.high[axis] = out[1].region.low[axis] =
-        fmin(fmax(plane, whole.region.low[axis]), whole.region.high[axis]);
-    return gap;
-}
-
-// What a processor gets becomes several domains, of which other processors can take some: where nothing lies across, so that they have nothing to
-// tell each other, and anywhere where that is little beside what events take.
-static void divide_further(halving* h, section whole, int domains) {
-    section halves[2];
-    if (domains > 1 && whole.count > 1 && (halve(h, whole, 0.5, halves) || h->anywhere)) {
-        divide_further(h, halves[0], domains / 2);
-        divide_further(h, halves[1], domains - domains / 2);
-        return;
-    }
-    h->d->domains[++h->count].region = whole.region;
-    for (int i = 0; i < whole.count; i++) h->list[whole.keys[i].cluster].domain = h->count;
-}
-
-static void divide(halving* h, section whole, int processors) {
-    if (processors == 1) {
-        divide_further(h, whole, h->turns);
-        return;
-    }
-    const int half = processors / 2;
-    section halves[2];
-    halve(h, whole, (double)half / processors, halves);
-    divide(h, halves[0], half);
-    divide(h, halves[1], processors - half);
-}
-
-// Whether the impacts of most bodies that move are searched for: that takes several times as long as a formula, and what domains tell each other
-// does not.
-static bool are_searched(const cal_world* whole) {
-    int moving = 0, balls = 0;
-    for (int i = 0; i < whole->body_count; i++) {
-        moving += whole->bodies[i].component >= 0;
-        balls += whole->bodies[i].component >= 0 && whole->bodies[i].form == CAL_FORM_BALLS;
-    }
-    return 2 * balls < moving;
-}
-
-// Gives every cluster its domain, and every domain its region: so many regions, and up to so many domains in each; false: no memory.
-static bool divide_space(cal_domains* d, const clusters* found, int regions, int turns, int* domains) {
-    const cal_box everywhere = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
-    const size_t count = (size_t)found->count + 1;
-    halving h = {d,
-                 found->list,
-                 cal_allocate(count, sizeof *h.keys),
-                 cal_allocate(count, sizeof *h.others),
-                 cal_allocate(count, sizeof *h.low),
-                 turns,
-                 are_searched(d->whole),
-                 0};
-    const bool enough = h.keys != NULL && h.others != NULL && h.low != NULL;
-    for (int i = 0; enough && i < found->count; i++) h.keys[i].cluster = i;
-    if (enough) divide(&h, (section){h.keys, h.others, found->count, everywhere}, regions);
-    cal_free(h.keys);
-    cal_free(h.others);
-    cal_free(h.low);
-    *domains = h.count;
-    return enough;
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = add_linked(d, &d->domains[i], out, error);
+    return status;
 }
 
 // --- By load ------------------------------------------------------------------------------------------------------------------
@@ -271,7 +127,6 @@ static void find_loads(cal_domains* d) {
 
 static void begin_loads(cal_domains* d) {
     for (int i = 1; i <= d->count; i++) d->domains[i].seen_work = d->domains[i].work;
-    for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
 }
 
 // The work of a component, that of the group that it is in among its members.
@@ -286,7 +141,7 @@ static double done_by(const cal_world* whole, int component) {
 
 // Components where they are, each with its part of what its domain has done: half of that by its own work, of which it may have had little by chance, and
 // half like all others there. Who does nothing now may do something soon: it has a part of the mean.
-static void weigh_components(const cal_domains* d, clusters* out) {
+static void weigh_components(const cal_domains* d, cal_clusters* out) {
     double all = 0.0, bodies = 0.0;
     for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
     for (int i = 0; i < d->whole->component_count; i++)
@@ -296,9 +151,10 @@ static void weigh_components(const cal_domains* d, clusters* out) {
         const double work = fmax(own->load, 1.0);
         for (int k = 0; k < own->member_count; k++) {
             const cal_component* c = &d->whole->components[own->members[k]];
-            cluster* one = &out->list[out->count++];
-            *one = (cluster){.box = cal_box_of_nothing, .first = own->members[k]};
-            one->weight = UNEVEN * c->weight * all / fmax(bodies, 1.0) +
+            out->numbers[out->count] = out->count;
+            cal_cluster* one = &out->list[out->count++];
+            *one = (cal_cluster){.box = cal_box_of_nothing, .first = own->members[k]};
+            one->weight = CAL_UNEVEN * c->weight * all / fmax(bodies, 1.0) +
                           0.5 * own->load * (done_by(d->whole, one->first) / work + 1.0 / own->member_count);
             for (int b = 0; b < c->weight; b++) {
                 const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
@@ -309,11 +165,11 @@ static void weigh_components(const cal_domains* d, clusters* out) {
 }
 
 // Who is in another region now has left the one of its domain.
-static bool list_moved(cal_domains* d, const clusters* found) {
+static bool list_moved(cal_domains* d, const cal_clusters* found) {
     for (int i = 0; i < found->count; i++) {
         const cal_component* c = &d->whole->components[found->list[i].first];
         cal_domain* own = &d->domains[c->domain];
-        if (found->list[i].domain == c->domain) continue;
+        if (found->domains[i] == c->domain) continue;
         if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
         own->strays[own->stray_count++] = c->body;
     }
@@ -324,18 +180,20 @@ static bool list_moved(cal_domains* d, const clusters* found) {
 // some sixteen components, while others wait. Loads differ by chance, too, by a part of 1/√n for n events: three of these say that it is none.
 static bool is_uneven(const cal_domains* d, double mean, double span) {
     return span - mean > d->whole->component_count / 16.0 &&
-           span > (1.0 + 2.0 * UNEVEN + 3.0 / sqrt(fmax(mean, 1.0))) * mean;
+           span > (1.0 + 2.0 * CAL_UNEVEN + 3.0 / sqrt(fmax(mean, 1.0))) * mean;
 }
 
 static cal_status divide_again(cal_domains* d, cal_error* error) {
     int members = 0, count;
     for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
-    clusters found = {.list = cal_allocate((size_t)members + 1, sizeof *found.list)};
-    if (found.list != NULL) weigh_components(d, &found);
-    const bool enough = found.list != NULL && divide_space(d, &found, d->count, 1, &count) && list_moved(d, &found);
-    cal_free(found.list);
+    cal_clusters found = {0};
+    cal_status status = cal_clusters_begin(&found, members) ? CAL_OK : CAL_NO_MEMORY;
+    if (status == CAL_OK) weigh_components(d, &found);
+    if (status == CAL_OK) status = cal_domains_halve(d, &found, d->count, 1, false, (double)INFINITY, &count, error);
+    if (status == CAL_OK && !list_moved(d, &found)) status = CAL_NO_MEMORY;
+    cal_clusters_free(&found);
     d->divisions++;
-    return enough ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for domains");
 }
 
 cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
@@ -347,12 +205,13 @@ cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
     const bool worth = is_uneven(d, mean, span);
     if (!worth && d->windows - d->balanced < FEW_WINDOWS) return CAL_OK;
     // What is held together stays where it is: then the next look is later.
-    const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - UNEVEN) * d->uneven;
+    const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - CAL_UNEVEN) * d->uneven;
     d->patience = !worth || helped ? 1 : d->patience < FEW_WINDOWS ? 2 * d->patience : FEW_WINDOWS;
     d->balanced = d->windows;
     d->uneven = worth ? uneven : 0.0;
     const cal_status status = worth ? divide_again(d, error) : CAL_OK;
     begin_loads(d);
+    for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
     return status;
 }
 
@@ -412,25 +271,34 @@ static cal_status take_prescribed(cal_domains* d, cal_error* error) {
 static cal_status begin_domains(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
     d->prescribed_count = d->group_places = 0;
-    for (int i = 0; i < whole->component_count; i++) d->group_places += whole->components[i].body < 0;
-    for (int i = 0; i < whole->body_count; i++) {
-        cal_sim_body* part = &whole->bodies[i];
-        part->noted = 0;
-        part->prescribed = -1;
-        if (part->component >= 0 || part->stage != CAL_BEGUN) continue;
-        if (!cal_grow((void**)&d->prescribed, &d->prescribed_capacity, d->prescribed_count, sizeof *d->prescribed))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        part->prescribed = d->prescribed_count;
-        d->prescribed[d->prescribed_count++] = i;
+    for (int i = 1; i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        d->group_places += own->place_count;
+        for (int k = 0; k < own->leaving_count; k++) {
+            whole->bodies[own->leaving[k]].prescribed = d->prescribed_count;
+            if (!add_number(&d->prescribed, &d->prescribed_count, &d->prescribed_capacity, own->leaving[k]))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+        }
     }
+    return CAL_OK;
+}
+
+static void open_domains(cal_domains* d) {
     cal_domains_share(d);
     for (int i = 1; i <= d->count; i++) {
-        d->domains[i].world->gvt = d->domains[i].world->now = whole->time;
-        d->domains[i].extent = cal_box_of_nothing;
-        d->domains[i].renewed = d->domains[i].member_count = 0;
+        cal_domain* own = &d->domains[i];
+        own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
+        own->extent = own->shown = cal_box_of_nothing;
+        own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }
-    d->border->gvt = d->border->now = whole->time;
-    return CAL_OK;
+}
+
+// Whether several domains for each processor are worth what they tell each other: where the impacts of most bodies that move are searched for, which
+// takes several times as long as a formula; and where they are large. What a domain needs is then more likely in a core's caches.
+static bool are_several_worth(const cal_domains* d) {
+    int moving = 0, balls = 0;
+    for (int i = 1; i <= d->count; i++) moving += d->domains[i].moving, balls += d->domains[i].balls;
+    return 2 * balls < moving || moving / d->capacity >= LARGE;
 }
 
 static cal_status add_handing(cal_domains* d, int component, int to, cal_error* error) {
@@ -440,25 +308,46 @@ static cal_status add_handing(cal_domains* d, int component, int to, cal_error* 
     return CAL_OK;
 }
 
+// Components that come to a domain, in the order of their numbers, which is that of memory.
+static void list_coming(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    bool enough = true;
+    for (int i = 0; enough && i < d->found->count; i++) {
+        const int number = d->found->numbers[i];
+        if (d->found->domains[number] != domain) continue;
+        const cal_cluster* c = &d->found->list[number];
+        for (int k = 0; enough && k < c->count; k++) {
+            const int component = d->cluster[c->first + k];
+            d->whole->components[component].domain = domain;
+            enough = add_number(&own->coming, &own->coming_count, &own->coming_capacity, component);
+        }
+    }
+    own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for domains");
+}
+
 cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
-    clusters found = {0};
+    cal_clusters found = {0};
     d->whole->gvt = fmax(d->whole->gvt, d->whole->time);
     cal_status status = cal_domains_find_calls(d, error);
     if (status == CAL_OK) status = find_clusters(d, &found, error);
-    if (status == CAL_OK && !d->given && !d->priced && is_one(&found)) {
-        cal_free(found.list);
-        return CAL_OK;
-    }
-    if (status == CAL_OK && !divide_space(d, &found, d->capacity / d->turns, d->turns, &d->count))
-        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     if (status == CAL_OK) status = begin_domains(d, error);
-    for (int i = 0; i < found.count; i++)
-        for (int k = 0; status == CAL_OK && k < found.list[i].count; k++)
-            status = add_handing(d, d->cluster[found.list[i].first + k], found.list[i].domain, error);
-    cal_free(found.list);
+    const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
+    int count = 0;
+    if (status == CAL_OK)
+        status =
+            cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, are_several_worth(d), most, &count, error);
+    if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
+        d->found = NULL;
+        cal_clusters_free(&found);
+        return status;
+    }
+    d->count = count;
+    open_domains(d);
     cal_domains_begin_turns(d);
+    status = cal_domains_run(d, list_coming, error);
+    d->found = NULL;
+    cal_clusters_free(&found);
     if (status == CAL_OK) status = cal_domains_scatter(d, error);
-    if (status == CAL_OK) cal_domains_begin_turns(d);
     d->handed = 0;
     d->uneven = 0.0, d->patience = 1, d->balanced = d->windows;
     begin_loads(d);
@@ -479,9 +368,9 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
+        cal_domain_clear(d->domains[i].border);
         d->domains[i].stray_count = d->domains[i].extended_count = 0;
     }
-    cal_domain_clear(d->border);
     d->divided = false;
     if (status != CAL_OK) world->failed = status;
     return status;

@@ -64,6 +64,7 @@ typedef struct cal_handing {
 // what was found. The first decision of a group of each that was missed by the other one, infinite: none.
 typedef struct cal_border_find {
     int body, other, pair;
+    int keeper; // of the pair
     double from;
     bool done, looked;
     cal_prediction prediction;
@@ -76,9 +77,9 @@ typedef struct cal_missed {
     double time;
 } cal_missed;
 
-// A pair of bodies on its way to another table.
+// A pair of bodies on its way to another table: that of a domain, or the border's.
 typedef struct cal_carried_pair {
-    int body[2];
+    int body[2], home;
     bool hit, off, open;
     double time;
 } cal_carried_pair;
@@ -96,6 +97,7 @@ typedef struct cal_domain {
     atomic_int taken;              // by a worker, in the present run
     cal_box region;                // what has its centre here belongs to the domain
     cal_box extent;                // holds the boxes of all its bodies
+    cal_box shown;                 // the same when domains last met: others may look at it while this one runs
     int renewed;                   // boxes, since the extent was measured
     int* members;                  // components that have bodies
     int member_count, member_capacity;
@@ -112,24 +114,27 @@ typedef struct cal_domain {
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
-    // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
-    // near, who has left the region, and scratch of the search.
+    // For the border: the pairs of it that it keeps, what its bodies have found, pairs, or finds, that one core has to see to, of how many noted bodies
+    // the box is in the extent, domains that are near, who has left the region, and scratch of the search.
+    cal_world* border;
     cal_border_find* finds;
     int find_count, find_capacity;
-    int *ended, ended_count, ended_capacity;
+    int *later, later_count, later_capacity;
     int extended_count;
     int *near, near_count, near_capacity;
     int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
-    // Of a division (scatter.c): components that come, those of which states or a log are linked to others, and pairs with other domains.
+    // Of a division: places without bodies, bodies that move and those of balls among its share of all (divide.c); components that come, those of which
+    // states or a log are linked to others, and pairs with other domains (scatter.c).
+    int place_count, moving, balls;
     int *coming, coming_count, coming_capacity;
     int *linked, linked_count, linked_capacity;
     cal_carried_pair* crossing;
     int crossing_count, crossing_capacity;
-    // Of an exchange (exchange.c): departures of bodies that leave (`coming`: that come), and pairs that arrive.
+    // Of an exchange (exchange.c): departures of bodies that leave (`coming`: that come); pairs that it kept for the border which are in one domain now.
     int *leaving, leaving_count, leaving_capacity;
-    cal_carried_pair* arriving;
-    int arriving_count, arriving_capacity;
+    cal_carried_pair* released;
+    int released_count, released_capacity;
 } cal_domain;
 
 typedef struct cal_domains {
@@ -142,7 +147,7 @@ typedef struct cal_domains {
     int workers;    // threads that run domains at the same time
     int* order;     // numbers of domains, the most expensive first
     double* loads;  // of processors: scratch of turns
-    cal_world* border;
+    cal_world* border;                                      // for whoever looks across: the share of the first domain
     int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
     int group_places;    // components that have no bodies of their own: in store, or groups
     bool calls_together; // there are callbacks of several bodies
@@ -171,8 +176,11 @@ typedef struct cal_domains {
     cal_missed* missed;
     int missed_count, missed_capacity;
     int *cluster, cluster_count, cluster_capacity;
-    struct cal_cluster* alone; // of each component, while a world is divided
-    int *mark, mark_capacity;  // of each component
+    struct cal_clusters* found; // what stays together, while a world is divided (halve.h)
+    struct cal_halving* halving;
+    int *mark, mark_capacity; // of each component
+    bool* moves;              // of each body: it is being handed over
+    int moves_capacity;
     int marked;
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
@@ -260,15 +268,19 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
 // The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
 cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
 // Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
-cal_status cal_domains_carry(cal_domains* d, cal_world* from, int pair, cal_error* error);
-int cal_domains_home(const cal_domains* d, const cal_carried_pair* pair);
-cal_status cal_domains_put_pair(cal_domains* d, int home, const cal_carried_pair* pair, cal_error* error);
+bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** list, int* count, int* capacity);
+int cal_domains_home(const cal_domains* d, const int body[2]);
+cal_status cal_domains_put_pair(cal_domains* d, const cal_carried_pair* pair, cal_error* error);
+// Bodies of a component are marked as being handed over, or no longer. Pairs of the border that a domain keeps, of such bodies, which are of one domain
+// afterwards, are released; false: no memory.
+bool cal_domains_mark_moves(cal_domains* d, int component, bool moves);
+bool cal_domain_release(cal_domains* d, cal_domain* own);
 cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error);
 // And: a multibody gets an engine of its new domain; callbacks go where the first of their bodies that moves is, those of none
 // to the domain `without`.
 cal_status cal_multibody_hand_over(cal_domains* d, struct cal_multibody* m, int to, cal_error* error);
 cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error);
-// The same as cal_domains_hand_over where d->handings are all components of the whole: domains take what is theirs at the same time
+// Gives all components of the whole to the domains that have them in their lists of what comes: these take what is theirs at the same time
 // (scatter.c).
 cal_status cal_domains_scatter(cal_domains* d, cal_error* error);
 // A domain gets its own boxes of fixed and driven bodies, each as it is in the whole (divide.c).
@@ -310,6 +322,11 @@ cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model,
                              cal_error* error);
 // Moves an event from one queue to another.
 cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint64_t who, cal_error* error);
+// Which domain keeps a pair of the border: that follows from its bodies, wherever they are.
+static inline int cal_border_keeper(const cal_domains* d, int a, int b) {
+    const uint64_t hash = cal_pair_key(a, b) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    return 1 + (int)(hash * (uint64_t)d->count >> 32);
+}
 // A domain by its number: the whole, the border, or one of the domains.
 static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
     return domain == CAL_DOMAIN_WHOLE ? d->whole : domain == CAL_DOMAIN_BORDER ? d->border : d->domains[domain].world;

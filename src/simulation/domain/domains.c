@@ -42,8 +42,10 @@ static void share(const cal_world* whole, cal_world* view) {
 }
 
 void cal_domains_share(cal_domains* d) {
-    for (int i = 1; i <= d->count; i++) share(d->whole, d->domains[i].world);
-    share(d->whole, d->border);
+    for (int i = 1; i <= d->count; i++) {
+        share(d->whole, d->domains[i].world);
+        share(d->whole, d->domains[i].border);
+    }
 }
 
 void cal_domain_clear(cal_world* view) {
@@ -92,12 +94,6 @@ void cal_domains_forget_engines(cal_world* world) {
 void cal_domains_destroy(cal_world* world) {
     cal_domains* d = world->domains;
     if (d == NULL) return;
-    for (int i = 0; i < world->body_count; i++) {
-        cal_sim_body* part = &world->bodies[i];
-        cal_free(part->border_pairs);
-        part->border_pairs = NULL;
-        part->border_count = part->border_capacity = 0;
-    }
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = world->multibodies[i];
         if (m->home != NULL) m->engine = m->home;
@@ -105,27 +101,27 @@ void cal_domains_destroy(cal_world* world) {
     }
     for (int i = 1; d->domains != NULL && i <= d->capacity; i++) {
         destroy_view(d->domains[i].world);
+        destroy_view(d->domains[i].border);
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
-        cal_free(d->domains[i].ended);
+        cal_free(d->domains[i].later);
         cal_free(d->domains[i].members);
         cal_free(d->domains[i].near);
         cal_free(d->domains[i].coming);
         cal_free(d->domains[i].linked);
         cal_free(d->domains[i].crossing);
         cal_free(d->domains[i].leaving);
-        cal_free(d->domains[i].arriving);
+        cal_free(d->domains[i].released);
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
-    destroy_view(d->border);
     cal_memo_free(&d->kept);
     cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {
-        d->domains, d->handings,   d->departures, d->cluster, d->mark,        d->carried, d->ring,   d->called,
-        d->joined,  d->prescribed, d->order,      d->loads,   d->component_s, d->timed,   d->missed, d};
+    void* const lists[] = {d->domains,     d->handings, d->departures, d->cluster,    d->mark,  d->carried,
+                           d->ring,        d->called,   d->joined,     d->prescribed, d->order, d->loads,
+                           d->component_s, d->timed,    d->missed,     d->moves,      d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }
@@ -143,20 +139,20 @@ cal_status cal_domains_create(cal_world* whole, int processors, int turns, int w
     d->turns = turns, d->workers = workers, d->round = 1;
     d->ranks = whole->ranks;
     d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
-    d->border = cal_allocate(1, sizeof *d->border);
     d->order = cal_allocate((size_t)count + 1, sizeof *d->order);
     const int ranks = d->ranks != NULL ? d->ranks->processors : 1;
     d->loads = cal_allocate((size_t)(processors > ranks ? processors : ranks), sizeof *d->loads);
-    bool enough = d->domains != NULL && d->border != NULL && d->order != NULL && d->loads != NULL;
-    if (enough) d->border->domain = CAL_DOMAIN_BORDER;
+    bool enough = d->domains != NULL && d->order != NULL && d->loads != NULL;
     for (int i = 1; enough && i <= count; i++) {
         d->domains[i].world = cal_allocate(1, sizeof *d->domains[i].world);
-        enough = d->domains[i].world != NULL;
-        if (enough) d->domains[i].world->domain = i;
+        d->domains[i].border = cal_allocate(1, sizeof *d->domains[i].border);
+        enough = d->domains[i].world != NULL && d->domains[i].border != NULL;
+        if (enough) d->domains[i].world->domain = i, d->domains[i].border->domain = CAL_DOMAIN_BORDER;
         // Forced rollbacks: of other components than in the next domain.
         if (enough) d->domains[i].world->random.state = whole->def.seed + (uint64_t)i;
     }
     if (enough) {
+        d->border = d->domains[1].border;
         cal_domains_begin_turns(d);
         return CAL_OK;
     }

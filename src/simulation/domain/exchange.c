@@ -1,9 +1,8 @@
-// Many free bodies go to other domains at once: their old domains let go of them at the same time, then one core sees to the pairs of the
-// border, then their new domains take them in at the same time.
+// Many free bodies go to other domains at once: their old domains let go of them at the same time, then their new domains take them in at the same
+// time. So do the keepers of pairs of the border, with pairs that are now inside of a domain, and the other way round.
 //
-//     depart   by each old domain: events, boxes, pairs inside of it; these are kept as data
-//     route    by one core: pairs of the border that are now inside of a domain, and the other way round
-//     arrive   by each new domain: events, boxes, pairs
+//     depart   by each old domain: events, boxes, pairs inside of it; by each keeper: pairs of the border; pairs are kept as data
+//     arrive   by each new domain: events, boxes, pairs; by each keeper: pairs of the border
 //
 // That is for bodies alone whose states are linked to nothing that could be undone: at the beginning of a window, nearly all.
 #include "base/memory.h"
@@ -30,19 +29,6 @@ static bool can_exchange(const cal_domains* d, const cal_handing* handing) {
 
 // --- By old domains ---------------------------------------------------------------------------------------------------------------
 
-static bool keep_pair(cal_domain* own, int pair) {
-    cal_world* view = own->world;
-    const cal_pair* p = &view->table.pairs[pair];
-    if (!cal_grow((void**)&own->crossing, &own->crossing_capacity, own->crossing_count, sizeof *own->crossing))
-        return false;
-    own->crossing[own->crossing_count++] = (cal_carried_pair){.body = {p->body[0], p->body[1]},
-                                                              .hit = p->hit,
-                                                              .off = p->off,
-                                                              .time = cal_events_time(&view->events, p->event)};
-    cal_pair_remove(view, pair);
-    return true;
-}
-
 static bool let_go(cal_domains* d, cal_domain* own, cal_departure* departure) {
     cal_world* view = own->world;
     const cal_component* c = &d->whole->components[departure->component];
@@ -52,8 +38,11 @@ static bool let_go(cal_domains* d, cal_domain* own, cal_departure* departure) {
         departure->due = cal_events_time(&view->events, part->box_event);
         cal_events_remove(&view->events, part->box_event);
     }
-    while (part->pair_count > 0)
-        if (!keep_pair(own, part->pairs[part->pair_count - 1])) return false;
+    while (part->pair_count > 0) {
+        const int pair = part->pairs[part->pair_count - 1], home = cal_domains_home(d, view->table.pairs[pair].body);
+        if (!cal_domains_carry(view, pair, home, &own->crossing, &own->crossing_count, &own->crossing_capacity))
+            return false;
+    }
     departure->there = cal_broad_has(view->broad, c->body);
     if (departure->there) departure->box = *cal_broad_box(view->broad, c->body);
     cal_broad_remove(view->broad, c->body, NULL);
@@ -67,6 +56,7 @@ static void depart(cal_domains* d, int domain) {
     bool enough = true;
     own->crossing_count = 0;
     for (int i = 0; enough && i < own->leaving_count; i++) enough = let_go(d, own, &d->departures[own->leaving[i]]);
+    enough = enough && cal_domain_release(d, own);
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
 }
 
@@ -90,13 +80,28 @@ static cal_status take_in(cal_domains* d, cal_domain* own, const cal_departure* 
     return cal_domain_welcome(d, view, c->body, &departure->box, error);
 }
 
+// Of pairs on their way those that a domain takes in, or keeps for the border.
+static cal_status take_pairs(cal_domains* d, int domain, const cal_carried_pair* list, int count, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const int home =
+            list[i].home == CAL_DOMAIN_BORDER ? cal_border_keeper(d, list[i].body[0], list[i].body[1]) : list[i].home;
+        if (home == domain) status = cal_domains_put_pair(d, &list[i], error);
+    }
+    return status;
+}
+
 static void arrive(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    own->status = CAL_OK;
-    for (int i = 0; own->status == CAL_OK && i < own->coming_count; i++)
-        own->status = take_in(d, own, &d->departures[own->coming[i]], &own->error);
-    for (int i = 0; own->status == CAL_OK && i < own->arriving_count; i++)
-        own->status = cal_domains_put_pair(d, domain, &own->arriving[i], &own->error);
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < own->coming_count; i++)
+        status = take_in(d, own, &d->departures[own->coming[i]], &own->error);
+    for (int k = 1; k <= d->count; k++) {
+        const cal_domain* from = &d->domains[k];
+        if (status == CAL_OK) status = take_pairs(d, domain, from->released, from->released_count, &own->error);
+        if (status == CAL_OK) status = take_pairs(d, domain, from->crossing, from->crossing_count, &own->error);
+    }
+    own->status = status;
 }
 
 // --- By one core --------------------------------------------------------------------------------------------------------------
@@ -113,7 +118,7 @@ static bool list_departures(cal_domains* d) {
     d->departure_count = 0;
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
-        own->leaving_count = own->coming_count = own->arriving_count = 0;
+        own->leaving_count = own->coming_count = 0;
     }
     for (int i = 0; i < d->handing_count; i++) {
         const cal_handing handing = d->handings[i];
@@ -126,7 +131,8 @@ static bool list_departures(cal_domains* d) {
         cal_domain *from = &d->domains[c->domain], *to = &d->domains[handing.to];
         if (!cal_grow((void**)&d->departures, &d->departure_capacity, d->departure_count, sizeof *d->departures) ||
             !add_number(&from->leaving, &from->leaving_count, &from->leaving_capacity, d->departure_count) ||
-            !add_number(&to->coming, &to->coming_count, &to->coming_capacity, d->departure_count))
+            !add_number(&to->coming, &to->coming_count, &to->coming_capacity, d->departure_count) ||
+            !cal_domains_mark_moves(d, handing.component, true))
             return false;
         c->going = handing.to;
         d->departures[d->departure_count++] =
@@ -134,31 +140,6 @@ static bool list_departures(cal_domains* d) {
     }
     d->handing_count = others;
     return true;
-}
-
-static cal_status route(cal_domains* d, const cal_carried_pair* pair, cal_error* error) {
-    const int home = cal_domains_home(d, pair);
-    if (home == CAL_DOMAIN_BORDER) return cal_domains_put_pair(d, home, pair, error);
-    cal_domain* to = &d->domains[home];
-    if (!cal_grow((void**)&to->arriving, &to->arriving_capacity, to->arriving_count, sizeof *to->arriving))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-    to->arriving[to->arriving_count++] = *pair;
-    return CAL_OK;
-}
-
-static cal_status route_all(cal_domains* d, cal_error* error) {
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < d->departure_count; i++) {
-        const cal_sim_body* part = &d->whole->bodies[d->whole->components[d->departures[i].component].body];
-        while (status == CAL_OK && part->border_count > 0)
-            status = cal_domains_carry(d, d->border, part->border_pairs[part->border_count - 1], error);
-    }
-    for (int i = 0; status == CAL_OK && i < d->carried_count; i++) status = route(d, &d->carried[i], error);
-    d->carried_count = 0;
-    for (int k = 1; k <= d->count; k++)
-        for (int i = 0; status == CAL_OK && i < d->domains[k].crossing_count; i++)
-            status = route(d, &d->domains[k].crossing[i], error);
-    return status;
 }
 
 cal_status cal_domains_exchange(cal_domains* d, cal_error* error) {
@@ -169,9 +150,10 @@ cal_status cal_domains_exchange(cal_domains* d, cal_error* error) {
         cal_component* c = &d->whole->components[d->departures[i].component];
         c->domain = d->departures[i].to;
         c->going = CAL_DOMAIN_WHOLE;
+        cal_domains_mark_moves(d, d->departures[i].component, false);
     }
-    if (status == CAL_OK) status = route_all(d, error);
     if (status == CAL_OK) status = cal_domains_run(d, arrive, error);
+    for (int i = 1; i <= d->count; i++) d->domains[i].released_count = 0;
     d->handed += d->departure_count;
     d->departure_count = 0;
     return status;

@@ -30,46 +30,67 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 }
 
 // Takes a pair out of its table.
-cal_status cal_domains_carry(cal_domains* d, cal_world* from, int pair, cal_error* error) {
-    if (!cal_grow((void**)&d->carried, &d->carried_capacity, d->carried_count, sizeof *d->carried))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** list, int* count, int* capacity) {
+    if (!cal_grow((void**)list, capacity, *count, sizeof **list)) return false;
     const cal_pair* p = &from->table.pairs[pair];
-    d->carried[d->carried_count++] = (cal_carried_pair){.body = {p->body[0], p->body[1]},
-                                                        .hit = p->hit,
-                                                        .off = p->off,
-                                                        .open = p->open && from->domain == CAL_DOMAIN_BORDER,
-                                                        .time = cal_events_time(&from->events, p->event)};
+    (*list)[(*count)++] = (cal_carried_pair){.body = {p->body[0], p->body[1]},
+                                             .home = home,
+                                             .hit = p->hit,
+                                             .off = p->off,
+                                             .open = p->open && from->domain == CAL_DOMAIN_BORDER,
+                                             .time = cal_events_time(&from->events, p->event)};
     cal_pair_remove(from, pair);
-    return CAL_OK;
+    return true;
 }
 
-int cal_domains_home(const cal_domains* d, const cal_carried_pair* pair) {
-    int domain[2];
-    for (int k = 0; k < 2; k++) domain[k] = cal_domain_of_body(d->whole, pair->body[k]);
-    if (d->whole->bodies[pair->body[0]].component < 0) return domain[1];
-    return d->whole->bodies[pair->body[1]].component < 0 || domain[0] == domain[1] ? domain[0] : CAL_DOMAIN_BORDER;
+static int destination(const cal_domains* d, int body) {
+    const int component = d->whole->bodies[body].component;
+    const cal_component* c = &d->whole->components[component];
+    return component >= 0 && c->going > CAL_DOMAIN_WHOLE ? c->going : cal_domain_of_body(d->whole, body);
 }
 
-cal_status cal_domains_put_pair(cal_domains* d, int home, const cal_carried_pair* c, cal_error* error) {
-    cal_world* to = cal_domain_world(d, home);
+// Where a pair belongs, when those that are going somewhere are there.
+int cal_domains_home(const cal_domains* d, const int body[2]) {
+    if (d->whole->bodies[body[0]].component < 0) return destination(d, body[1]);
+    const int first = destination(d, body[0]);
+    return d->whole->bodies[body[1]].component < 0 || first == destination(d, body[1]) ? first : CAL_DOMAIN_BORDER;
+}
+
+bool cal_domains_mark_moves(cal_domains* d, int component, bool moves) {
+    const cal_component* c = &d->whole->components[component];
+    while (d->moves_capacity < d->whole->body_count)
+        if (!cal_grow((void**)&d->moves, &d->moves_capacity, d->moves_capacity, sizeof *d->moves)) return false;
+    for (int k = 0; c->body >= 0 && k < c->weight; k++) d->moves[c->body + k] = moves;
+    return true;
+}
+
+bool cal_domain_release(cal_domains* d, cal_domain* own) {
+    cal_world* border = own->border;
+    bool enough = true;
+    own->released_count = 0;
+    for (int i = 0; enough && i < border->table.pair_count; i++) {
+        const cal_pair* p = &border->table.pairs[i];
+        if (p->event < 0 || !(d->moves[p->body[0]] || d->moves[p->body[1]])) continue;
+        const int home = cal_domains_home(d, p->body);
+        if (home != CAL_DOMAIN_BORDER)
+            enough = cal_domains_carry(border, i, home, &own->released, &own->released_count, &own->released_capacity);
+    }
+    return enough;
+}
+
+cal_status cal_domains_put_pair(cal_domains* d, const cal_carried_pair* c, cal_error* error) {
+    const bool between = c->home == CAL_DOMAIN_BORDER;
+    cal_world* to =
+        between ? d->domains[cal_border_keeper(d, c->body[0], c->body[1])].border : cal_domain_world(d, c->home);
     int pair;
     const cal_status status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
     if (status != CAL_OK) return status;
     to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off, to->table.pairs[pair].open = c->open;
     // A search that waits for a new box in the border, which its bodies may have by now, has nobody to tell of it in a domain.
-    const bool waits = c->open && home != CAL_DOMAIN_BORDER && !(c->time < (double)INFINITY);
+    const bool waits = c->open && !between && !(c->time < (double)INFINITY);
     cal_events_schedule(&to->events, to->table.pairs[pair].event, waits ? d->begin : c->time,
                         cal_pair_key(c->body[0], c->body[1]));
     return CAL_OK;
-}
-
-// Puts pairs where their bodies are.
-static cal_status put_pairs(cal_domains* d, cal_error* error) {
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < d->carried_count; i++)
-        status = cal_domains_put_pair(d, cal_domains_home(d, &d->carried[i]), &d->carried[i], error);
-    d->carried_count = 0;
-    return status;
 }
 
 cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error) {
@@ -89,9 +110,9 @@ static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to,
     cal_sim_body* part = &d->whole->bodies[body];
     cal_status status = cal_event_hand_over(from, to, &part->box_event, (uint64_t)body, error);
     while (status == CAL_OK && part->pair_count > 0)
-        status = cal_domains_carry(d, from, part->pairs[part->pair_count - 1], error);
-    while (status == CAL_OK && part->border_count > 0)
-        status = cal_domains_carry(d, d->border, part->border_pairs[part->border_count - 1], error);
+        if (!cal_domains_carry(from, part->pairs[part->pair_count - 1], CAL_DOMAIN_WHOLE, &d->carried,
+                               &d->carried_count, &d->carried_capacity))
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     if (status != CAL_OK || !cal_broad_has(from->broad, body)) return status;
     const cal_box box = *cal_broad_box(from->broad, body);
     cal_broad_remove(from->broad, body, NULL);
@@ -161,30 +182,77 @@ static void bring_reached(cal_domains* d) {
     }
 }
 
+// What is going somewhere lets go of the pairs of the border that are in one domain then; to the whole, of all.
+static bool release_pairs(cal_domains* d) {
+    bool enough = true;
+    for (int i = 0; enough && i < d->handing_count; i++) {
+        cal_component* c = &d->whole->components[d->handings[i].component];
+        c->going = d->handings[i].to == c->domain ? CAL_DOMAIN_WHOLE : d->handings[i].to;
+        enough = cal_domains_mark_moves(d, d->handings[i].component, true);
+    }
+    for (int i = 1; enough && i <= d->count; i++) enough = cal_domain_release(d, &d->domains[i]);
+    for (int i = 0; enough && i < d->handing_count; i++) cal_domains_mark_moves(d, d->handings[i].component, false);
+    return enough;
+}
+
+static bool release_all(cal_domains* d) {
+    bool enough = true;
+    for (int k = 1; k <= d->count; k++) {
+        cal_domain* own = &d->domains[k];
+        own->released_count = 0;
+        for (int i = 0; enough && i < own->border->table.pair_count; i++)
+            if (own->border->table.pairs[i].event >= 0)
+                enough = cal_domains_carry(own->border, i, CAL_DOMAIN_WHOLE, &own->released, &own->released_count,
+                                           &own->released_capacity);
+    }
+    return enough;
+}
+
+// Puts pairs where their bodies are.
+static cal_status put_pairs(cal_domains* d, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < d->carried_count; i++) {
+        d->carried[i].home = cal_domains_home(d, d->carried[i].body);
+        status = cal_domains_put_pair(d, &d->carried[i], error);
+    }
+    d->carried_count = 0;
+    for (int k = 1; k <= d->count; k++) {
+        cal_domain* own = &d->domains[k];
+        for (int i = 0; status == CAL_OK && i < own->released_count; i++)
+            status = cal_domains_put_pair(d, &own->released[i], error);
+        own->released_count = 0;
+    }
+    return status;
+}
+
+static cal_status hand_over_component(cal_domains* d, int component, int domain, cal_error* error) {
+    cal_component* c = &d->whole->components[component];
+    cal_world *from = cal_domain_world(d, c->domain), *to = cal_domain_world(d, domain);
+    cal_status status = c->group != NULL ? hand_over_group(from, to, component, error) : CAL_OK;
+    for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
+        status = hand_over_body(d, from, to, c->body + k, error);
+    if (status == CAL_OK && c->multibody != NULL) status = cal_multibody_hand_over(d, c->multibody, domain, error);
+    if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
+    cal_domain_unlist_member(d, component, c->domain);
+    c->domain = domain;
+    d->handed++;
+    if (status == CAL_OK && !cal_domain_list_member(d, component))
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    return status;
+}
+
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
     bring_reached(d);
-    const bool many = d->divided && d->handing_count >= FEW_HANDINGS;
+    const bool home = d->handing_count > 0 && d->handings[0].to == CAL_DOMAIN_WHOLE,
+               many = d->divided && !home && d->handing_count >= FEW_HANDINGS;
     cal_status status = many ? cal_domains_exchange(d, error) : CAL_OK;
-    int last = many ? 1 : CAL_DOMAIN_WHOLE;
-    for (int i = 0; status == CAL_OK && i < d->handing_count; i++) {
-        const int component = d->handings[i].component;
-        cal_component* c = &d->whole->components[component];
-        cal_world *from = cal_domain_world(d, c->domain), *to = cal_domain_world(d, d->handings[i].to);
-        last = d->handings[i].to;
-        if (from == to) continue;
-        if (c->group != NULL) status = hand_over_group(from, to, component, error);
-        for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
-            status = hand_over_body(d, from, to, c->body + k, error);
-        if (status == CAL_OK && c->multibody != NULL) status = cal_multibody_hand_over(d, c->multibody, last, error);
-        if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
-        cal_domain_unlist_member(d, component, c->domain);
-        c->domain = last;
-        if (status == CAL_OK && !cal_domain_list_member(d, component))
-            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        d->handed++;
-    }
+    if (status == CAL_OK && d->handing_count > 0 && !(home ? release_all : release_pairs)(d))
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    for (int i = 0; status == CAL_OK && i < d->handing_count; i++)
+        if (d->whole->components[d->handings[i].component].domain != d->handings[i].to)
+            status = hand_over_component(d, d->handings[i].component, d->handings[i].to, error);
+    for (int i = 0; i < d->handing_count; i++) d->whole->components[d->handings[i].component].going = CAL_DOMAIN_WHOLE;
     d->handing_count = 0;
-    if (status == CAL_OK)
-        status = cal_domains_hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
+    if (status == CAL_OK) status = cal_domains_hand_over_hooks(d, home ? CAL_DOMAIN_WHOLE : 1, error);
     return status == CAL_OK ? put_pairs(d, error) : status;
 }

@@ -16,8 +16,8 @@
 #include <time.h>
 
 // Events of a window that are worth a meeting, for each processor: a meeting takes the time of a few, and domains that have more of them
-// than others keep those waiting.
-enum { FEW_EVENTS = 100, FIRST_SHARE = 8, LONGEST = 4 };
+// than others, by chance, keep those waiting. In a large world there may be one for each sixteenth component: few of them are near a border.
+enum { FEW_EVENTS = 100, FEW_OF = 16, FIRST_SHARE = 8, LONGEST = 4 };
 // Components below which a processor is not worth having: events of one are then rarely apart from those of the others.
 enum { FEW_COMPONENTS = 48 };
 // Windows after which it is looked whether a division is worth it, and for how many windows of the world (world.h) one core then goes on
@@ -220,9 +220,9 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         add_report(&d->whole->report, &view->report);
+        add_report(&d->whole->report, &d->domains[i].border->report);
         states += view->states;
     }
-    add_report(&d->whole->report, &d->border->report);
     d->whole->states = states;
     if (states > d->whole->report.peak_states) d->whole->report.peak_states = states;
     d->whole->gvt = fmax(d->whole->gvt, end);
@@ -233,8 +233,10 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
 // --- Windows ----------------------------------------------------------------------------------------------------------------------
 
 static double first_due(const cal_domains* d) {
-    double due = cal_events_due(&d->border->events);
-    for (int i = 1; i <= d->count; i++) due = fmin(due, cal_events_due(&d->domains[i].world->events));
+    double due = (double)INFINITY;
+    for (int i = 1; i <= d->count; i++)
+        due = fmin(due,
+                   fmin(cal_events_due(&d->domains[i].world->events), cal_events_due(&d->domains[i].border->events)));
     return due;
 }
 
@@ -245,8 +247,8 @@ static void begin_window(cal_domains* d) {
         view->gvt = view->now = view->reached = d->begin;
         view->time = d->whole->time;
         view->lag = (double)INFINITY;
+        d->domains[i].border->gvt = d->domains[i].border->now = d->begin;
     }
-    d->border->gvt = d->border->now = d->begin;
 }
 
 static int64_t count_events(const cal_domains* d) {
@@ -266,11 +268,13 @@ static int64_t count_work(const cal_domains* d) {
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
     const double longest = LONGEST * d->whole->window;
+    const int64_t few = FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
+                  worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 8 * later > first) && events > d->count)
         d->window *= 0.8;
-    else if (events < (int64_t)FEW_EVENTS * d->processors)
+    else if (events < worth)
         d->window = fmin(1.25 * d->window, longest);
-    else if (events > 4 * (int64_t)FEW_EVENTS * d->processors)
+    else if (events > 4 * worth)
         d->window *= 0.8;
 }
 

@@ -34,8 +34,8 @@ static cal_status take_pair(cal_domains* d, cal_domain* own, int body, const cal
     if (!fixed && cal_domain_of_body(whole, other) != own->world->domain) {
         if (!cal_grow((void**)&own->crossing, &own->crossing_capacity, own->crossing_count, sizeof *own->crossing))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-        own->crossing[own->crossing_count++] =
-            (cal_carried_pair){.body = {body, other}, .hit = p->hit, .off = p->off, .time = time};
+        own->crossing[own->crossing_count++] = (cal_carried_pair){
+            .body = {body, other}, .home = CAL_DOMAIN_BORDER, .hit = p->hit, .off = p->off, .time = time};
         return CAL_OK;
     }
     int made;
@@ -138,42 +138,29 @@ static cal_status make_engine(cal_domains* d, int domain, int component, cal_err
 static void take_all(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->crossing_count = own->linked_count = 0;
+    own->cost = 0.0;
     own->status = cal_domain_place_prescribed(d, own->world, &own->error);
     for (int i = 0; own->status == CAL_OK && i < own->coming_count; i++) {
         own->status = take_component(d, own, own->coming[i], &own->error);
         if (own->status == CAL_OK) own->status = make_engine(d, domain, own->coming[i], &own->error);
     }
+    for (int i = 0; i < own->member_count; i++) own->cost += d->whole->components[own->members[i]].weight;
     if (own->status == CAL_OK) own->status = take_pairs(d, own, &own->error);
 }
 
+// Pairs of two domains: each has a keeper.
+static void keep_crossing(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = CAL_OK;
+    for (int k = 1; k <= d->count; k++)
+        for (int i = 0; own->status == CAL_OK && i < d->domains[k].crossing_count; i++) {
+            const cal_carried_pair* c = &d->domains[k].crossing[i];
+            if (cal_border_keeper(d, c->body[0], c->body[1]) == domain)
+                own->status = cal_domains_put_pair(d, c, &own->error);
+        }
+}
+
 // --- By one core --------------------------------------------------------------------------------------------------------------
-
-static cal_status list_coming(cal_domains* d, cal_error* error) {
-    for (int i = 1; i <= d->count; i++) d->domains[i].coming_count = 0;
-    for (int i = 0; i < d->handing_count; i++) {
-        cal_domain* own = &d->domains[d->handings[i].to];
-        if (!cal_grow((void**)&own->coming, &own->coming_capacity, own->coming_count, sizeof *own->coming))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        own->coming[own->coming_count++] = d->handings[i].component;
-        d->whole->components[d->handings[i].component].domain = d->handings[i].to;
-    }
-    d->handing_count = 0;
-    return CAL_OK;
-}
-
-static cal_status put_crossing(cal_domains* d, const cal_domain* own, cal_error* error) {
-    cal_world* border = d->border;
-    for (int i = 0; i < own->crossing_count; i++) {
-        const cal_carried_pair* c = &own->crossing[i];
-        int pair;
-        const cal_status status = cal_pair_add(border, c->body[0], c->body[1], &pair, error);
-        if (status != CAL_OK) return status;
-        border->table.pairs[pair].hit = c->hit, border->table.pairs[pair].off = c->off;
-        cal_events_schedule(&border->events, border->table.pairs[pair].event, c->time,
-                            cal_pair_key(c->body[0], c->body[1]));
-    }
-    return CAL_OK;
-}
 
 static cal_status put_linked(cal_domains* d, const cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
@@ -237,9 +224,8 @@ static cal_status empty_whole(cal_domains* d, cal_error* error) {
 }
 
 cal_status cal_domains_scatter(cal_domains* d, cal_error* error) {
-    cal_status status = list_coming(d, error);
-    if (status == CAL_OK) status = cal_domains_run(d, take_all, error);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = put_crossing(d, &d->domains[i], error);
+    cal_status status = cal_domains_run(d, take_all, error);
+    if (status == CAL_OK) status = cal_domains_run(d, keep_crossing, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = put_linked(d, &d->domains[i], error);
     if (status == CAL_OK) status = put_ended(d, error);
     if (status == CAL_OK) status = cal_domains_hand_over_hooks(d, 1, error);

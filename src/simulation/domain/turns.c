@@ -10,7 +10,7 @@
 // Threads, or ranks.
 static int workers_of(const cal_domains* d) { return d->ranks != NULL ? d->ranks->processors : d->workers; }
 
-// Neighbours have the same worker; what they cost first is bodies.
+// Neighbours have the same worker; what they cost first is bodies (scatter.c).
 void cal_domains_begin_turns(cal_domains* d) {
     const int workers = workers_of(d);
     for (int i = 1; i <= d->count; i++) {
@@ -18,7 +18,6 @@ void cal_domains_begin_turns(cal_domains* d) {
         d->order[i - 1] = i;
         own->worker = (int)((int64_t)(i - 1) * workers / d->count);
         own->cost = own->next_cost = 0.0;
-        for (int k = 0; k < own->member_count; k++) own->cost += d->whole->components[own->members[k]].weight;
     }
 }
 

@@ -84,9 +84,6 @@ cal_presence cal_body_presence(const cal_world* world, int body) {
         cal_prescribed* p = &world->prescribed[part->prescribed];
         return (cal_presence){&p->box_end, &p->box_event, &p->pairs, &p->pair_count, &p->pair_capacity};
     }
-    if (world->domain == CAL_DOMAIN_BORDER)
-        return (cal_presence){&part->box_end, &part->box_event, &part->border_pairs, &part->border_count,
-                              &part->border_capacity};
     return (cal_presence){&part->box_end, &part->box_event, &part->pairs, &part->pair_count, &part->pair_capacity};
 }
 
@@ -119,7 +116,9 @@ bool cal_world_ignore(cal_world* world, int a, int b) {
     return true;
 }
 
+// Pairs of the border are in no list of a body: workers of several domains would write it.
 static bool list_pair(cal_world* world, int pair, int which) {
+    if (world->domain == CAL_DOMAIN_BORDER) return true;
     cal_pair* p = &world->table.pairs[pair];
     const cal_presence at = cal_body_presence(world, p->body[which]);
     if (!cal_grow((void**)at.pairs, at.pair_capacity, *at.pair_count, sizeof **at.pairs)) return false;
@@ -129,6 +128,7 @@ static bool list_pair(cal_world* world, int pair, int which) {
 }
 
 static void unlist_pair(cal_world* world, int pair, int which) {
+    if (world->domain == CAL_DOMAIN_BORDER) return;
     const cal_pair* p = &world->table.pairs[pair];
     const cal_presence at = cal_body_presence(world, p->body[which]);
     const int moved = (*at.pairs)[--*at.pair_count];
