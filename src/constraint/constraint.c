@@ -222,7 +222,7 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
 
 // Of each node the sizes of the coordinates of all nodes between it and its root, one at least; only the largest of the four is of use.
-CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion* motions, bool of_speed, double* out) {
+CAL_WIDE_INLINE void find_sizes(const cal_model* model, const cal_node_motion* motions, bool of_speed, double* out) {
     const cal_four least = {1.0, 1.0, 1.0, 1.0};
     cal_four own = least; // along a chain what the node before has left
     for (int n = 0; n < model->node_count; n++) {
@@ -240,6 +240,10 @@ CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion*
         }
         cal_store_four(own, out + 4 * (size_t)n);
     }
+}
+// Functions of several sets of instructions pass no vectors by value: what does so is called by them.
+CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion* motions, bool of_speed, double* out) {
+    find_sizes(model, motions, of_speed, out);
 }
 _Static_assert(offsetof(cal_node_motion, linear) == offsetof(cal_node_motion, angular) + 3 * sizeof(double),
                "read with the angular velocity");

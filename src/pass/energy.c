@@ -18,8 +18,8 @@ static void move(const cal_context* context, int column) {
 
 // The kinetic and potential energy of nodes as in cal_node_energies, with three numbers of a vector in four lanes, which are added up
 // in the end.
-CAL_WIDE static double sum_motions(const cal_model* model, const cal_node_motion* motions, const double* q,
-                                   const double* v) {
+CAL_WIDE_INLINE double sum_nodes(const cal_model* model, const cal_node_motion* motions, const double* q,
+                                 const double* v) {
     const double* gravity = model->gravity;
     const cal_four down = cal_load_three(gravity);
     cal_four total = {0.0};
@@ -45,6 +45,12 @@ CAL_WIDE static double sum_motions(const cal_model* model, const cal_node_motion
         joints += cal_node_energy(model, node, q + node->first_q);
     }
     return (total[0] + total[1]) + (total[2] + joints);
+}
+
+// Functions of several sets of instructions pass no vectors by value: what does so is called by them.
+CAL_WIDE static double sum_motions(const cal_model* model, const cal_node_motion* motions, const double* q,
+                                   const double* v) {
+    return sum_nodes(model, motions, q, v);
 }
 
 double cal_motions_energy(const cal_model* model, const cal_node_motion* motions, const double* q, const double* v) {
