@@ -50,9 +50,10 @@ static void make_directions(cal_constraints* set) {
 
 CAL_WIDE_INLINE void combine_lanes(const double* restrict N, const double* x, int count, int lanes,
                                    double* restrict out) {
-    for (int i = 0; i < count; i++) {
-        double sum = N[i * lanes] * x[0];
-        for (int k = 1; k < lanes; k++) sum += N[i * lanes + k] * x[k];
+    for (size_t i = 0; i < (size_t)count; i++) { // 10⁸ bodies have more numbers in N than an int counts
+        const double* row = N + i * (size_t)lanes;
+        double sum = row[0] * x[0];
+        for (int k = 1; k < lanes; k++) sum += row[k] * x[k];
         out[i] = sum;
     }
 }

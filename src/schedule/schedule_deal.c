@@ -156,7 +156,7 @@ void cal_schedule_traffic(const cal_schedule* s, int64_t* messages, int64_t* dou
         const cal_element* e = &s->elements[i];
         if (e->crossing < 0) continue;
         *messages += 3 + (e->tip_count > 0);
-        *doubles += 24 * (e->tip_count + 1) + (int64_t)cal_element_size(e) + 6 + e->columns;
+        *doubles += 24 * ((int64_t)e->tip_count + 1) + (int64_t)cal_element_size(e) + 6 + e->columns;
     }
 }
 

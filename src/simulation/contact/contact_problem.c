@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { MOST_FACTORED = 250, MOST_FACTORED_BALLS = 40 };
+enum { MOST_DEGREES = 46340 }; // of a unit: places in its square matrices, which then have 17 GB each, are of type int
 static int largest_unit(const cal_group* group) {
     int most = 1;
     for (int i = 0; i < group->unit_count; i++)
@@ -21,6 +22,7 @@ static size_t loops_count(const cal_group_member* unit) {
 
 size_t cal_problem_count(const cal_group* group, int contacts) {
     const size_t n = (size_t)group->unit_count, v = (size_t)group->v_count, m = (size_t)largest_unit(group);
+    if (m > MOST_DEGREES) return SIZE_MAX / 64; // which nobody has
     size_t loops = n + n * (sizeof(cal_problem_loops) / sizeof(double) + 1), plain = 0;
     for (int i = 0; i < group->unit_count; i++) {
         if (group->units[i].most_rows == 0) continue;

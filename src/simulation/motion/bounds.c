@@ -33,11 +33,11 @@ void cal_curves_hermite(const cal_model* model, cal_curves* step, const double* 
         const int turning = quaternion_of(node, &w);
         for (int i = 0; i < slides_of(node); i++) {
             const int k = node->first_q + i, r = node->first_v + i;
-            cal_curve_hermite(h, q[k], v[r], to_q[k], to_v[r], step->rows + k * step->stride);
+            cal_curve_hermite(h, q[k], v[r], to_q[k], to_v[r], step->rows + (size_t)k * (size_t)step->stride);
         }
         if (turning >= 0)
             cal_curve_hermite_quaternion(h, q + turning, v + w, to_q + turning, to_v + w,
-                                         step->rows + turning * step->stride, step->stride);
+                                         step->rows + (size_t)turning * (size_t)step->stride, step->stride);
     }
 }
 
@@ -50,12 +50,12 @@ void cal_curves_at(const cal_model* model, const cal_curves* step, double t, dou
         for (int i = 0; i < slides_of(node); i++) {
             double slope;
             q[node->first_q + i] =
-                cal_curve_at(step->rows + (node->first_q + i) * step->stride, step->degree, s, &slope);
+                cal_curve_at(step->rows + (size_t)(node->first_q + i) * (size_t)step->stride, step->degree, s, &slope);
             v[node->first_v + i] = slope / step->length;
         }
         if (turning >= 0)
-            cal_curve_quaternion_at(step->rows + turning * step->stride, step->stride, step->degree, step->length, t,
-                                    q + turning, v + w);
+            cal_curve_quaternion_at(step->rows + (size_t)turning * (size_t)step->stride, step->stride, step->degree,
+                                    step->length, t, q + turning, v + w);
     }
 }
 
@@ -64,7 +64,7 @@ static void bound_slide(const cal_node* node, const cal_curves* step, double out
     enum { STRIDE = CAL_CURVE_TERMS };
     const int count = slides_of(node), degree = step->degree, slope = degree > 0 ? degree - 1 : 0,
               bend = slope > 0 ? slope - 1 : 0;
-    const double* rows = step->rows + node->first_q * step->stride;
+    const double* rows = step->rows + (size_t)node->first_q * (size_t)step->stride;
     double rate[3 * STRIDE], second[3 * STRIDE];
     for (int i = 0; i < count; i++) {
         cal_curve_derivative(rows + i * step->stride, degree, rate + i * STRIDE);
@@ -91,8 +91,8 @@ void cal_curves_bound_links(const cal_world* world, const cal_multibody* m, cons
             memset(slide, 0, sizeof slide);
         }
         if (turning >= 0)
-            cal_curve_turning(step->rows + turning * step->stride, step->stride, step->degree, step->length, &turn,
-                              &twist);
+            cal_curve_turning(step->rows + (size_t)turning * (size_t)step->stride, step->stride, step->degree,
+                              step->length, &turn, &twist);
         const double distance = sqrt(cal_dot3(node->offset, node->offset)) + slide[0];
         own[0] = above[0] + slide[2] + 2.0 * above[1] * slide[1];
         if (above[1] > 0.0 || above[2] > 0.0) own[0] += (above[2] + above[1] * above[1]) * distance;

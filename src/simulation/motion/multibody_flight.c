@@ -156,7 +156,7 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
         const double flowed[CAL_FLOW_KINDS] = {flows.work, flows.loss, flows.closing};
         for (int i = 0; i < CAL_FLOW_KINDS; i++) rows[(count + i) * e->terms + k] = flowed[i];
     }
-    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) cal_curve_through(rows + i * e->terms, degree);
+    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) cal_curve_through(rows + (size_t)i * (size_t)e->terms, degree);
     data[m->at.length] = end - start;
     data[m->at.degree] = degree;
     const cal_curves curves = curves_of(m, data);
@@ -294,7 +294,8 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, boo
     cal_curves_at(e->model, &curves, t, q, v);
     for (int i = 0; !moving && i < e->v_count; i++) {
         double slope;
-        v[i] = cal_curve_at(curves.rows + (e->q_count + i) * e->terms, curves.degree, t / curves.length, &slope);
+        v[i] = cal_curve_at(curves.rows + (size_t)(e->q_count + i) * (size_t)e->terms, curves.degree, t / curves.length,
+                            &slope);
     }
     cal_multibody_use(m, data + m->at.active);
     return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
@@ -317,7 +318,7 @@ cal_status cal_multibody_flowed(cal_world* world, int component, double time, ca
     if (state->kind == CAL_FUSED || !(time > state->time) || !(data[m->at.length] > 0.0)) return CAL_OK;
     const cal_curves curves = curves_of(m, data);
     for (int i = 0; i < CAL_FLOW_KINDS; i++)
-        flowed[i] = cal_curve_at(curves.rows + (e->q_count + e->v_count + i) * e->terms, curves.degree,
+        flowed[i] = cal_curve_at(curves.rows + (size_t)(e->q_count + e->v_count + i) * (size_t)e->terms, curves.degree,
                                  (time - state->time) / curves.length, &slope);
     out->moved += fabs(flowed[CAL_FLOW_WORK] - out->work);
     out->work = flowed[CAL_FLOW_WORK];
