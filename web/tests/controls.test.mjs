@@ -35,13 +35,18 @@ async function drag(page, from, to, button = 'left') {
   await rest(page);
 }
 async function rest(page) {
-  await page.evaluate(() => (globalThis.seenCamera = null));
-  await until(page, () => {
-    const now = JSON.stringify(globalThis.calderViewer.stage.camera.position.toArray().map((value) => value.toFixed(4)));
-    const same = now === globalThis.seenCamera;
-    globalThis.seenCamera = now;
-    return same;
-  });
+  await page.evaluate(() => (globalThis.seenCamera = { at: null, frames: 0 }));
+  await page.waitForFunction(
+    () => {
+      const seen = globalThis.seenCamera;
+      const now = JSON.stringify(globalThis.calderViewer.stage.camera.position.toArray().map((value) => value.toFixed(4)));
+      seen.frames = now === seen.at ? seen.frames + 1 : 0;
+      seen.at = now;
+      return seen.frames >= 3;
+    },
+    undefined,
+    { polling: 'raf' },
+  );
 }
 
 test('buttons for time, the camera by mouse and fingers, the hand, quality, theme, help', async () => {

@@ -133,10 +133,12 @@ test('a world runs, pauses, steps, starts anew, and is pulled by hand', async ()
 
 test('every scene is drawn and moves', async () => {
   for (const scene of ['atoms:n=60', 'cars', 'robots:n=4', 'avalanche:n=30']) {
-    const server = await serve(scene, '--loop', 'timewarp');
+    // Rocks have left the picture where a page takes seconds to open.
+    const server = await serve(scene, '--loop', 'timewarp', '--paused');
     const { context, page, complaints } = await open(browser, server.address);
     assert.ok((await picture(page)).painted > 100, `${scene} is not seen`);
     const before = await state(page);
+    await page.keyboard.press('Space');
     await until(page, (time) => globalThis.calderViewer.frame.time > time + 0.05, before.time);
     const later = await state(page);
     assert.notDeepEqual(later.poses, before.poses, `${scene} stands still`);
