@@ -193,23 +193,30 @@ static void a_force_that_jumps_is_seen(void** state) {
     cal_model_destroy(model);
 }
 
+// A horizontal rod of 1 m and 1 kg on a hinge at its end.
+static cal_model* rod_on(cal_joint_def* hinge) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def rod = cal_default_body_def();
+    rod.mass = 1.0, rod.center[0] = 0.5;
+    for (int i = 0; i < 3; i++) rod.inertia[i] = 1.0 / 12.0;
+    hinge->axis[0] = hinge->axis[2] = 0.0, hinge->axis[1] = 1.0;
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), hinge);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
 // A rod of 1 m and 1 kg falls from the horizontal on a stop of 1e6 N m/rad, at five angles, and comes back.
 static void a_stiff_stop_is_met(void** state) {
     (void)state;
     for (int k = 0; k < 5; k++) {
-        cal_builder* builder = NULL;
-        cal_model* model = NULL;
-        assert_int_equal(cal_builder_create(&builder), CAL_OK);
-        cal_body_def rod = cal_default_body_def();
-        rod.mass = 1.0, rod.center[0] = 0.5;
-        for (int i = 0; i < 3; i++) rod.inertia[i] = 1.0 / 12.0;
         cal_joint_def hinge = cal_default_joint_def();
-        hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
         hinge.limited = true, hinge.range[0] = -3.0, hinge.range[1] = 0.6 + 0.01 * k;
         hinge.limit_stiffness = 1e6, hinge.limit_damping = 0.2;
-        cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), &hinge);
-        assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
-        cal_builder_destroy(builder);
+        cal_model* model = rod_on(&hinge);
         cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-7, NULL);
         double worst = 0.0, back = 0.0;
         for (int i = 1; i <= 120; i++) {
@@ -264,26 +271,15 @@ static void what_it_cannot_do_is_refused(void** state) {
     cal_model_destroy(tree), cal_model_destroy(loop);
 }
 
-// A bar of 1 m and 1 kg on a hinge with a damper, or a spring, of `rate` 1/s over its inertia of 1/3.
-static cal_model* damped_bar(double rate, bool spring) {
-    cal_builder* builder = NULL;
-    cal_model* model = NULL;
-    cal_error error = {0};
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    cal_body_def bar = cal_default_body_def();
-    bar.mass = 1.0, bar.center[0] = 0.5;
-    for (int i = 0; i < 3; i++) bar.inertia[i] = 1.0 / 12.0;
+// A damper, or a spring, of `rate` 1/s over the rod's inertia of 1/3.
+static cal_model* damped_rod(double rate, bool spring) {
     cal_joint_def hinge = cal_default_joint_def();
-    hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
     hinge.damping = spring ? 0.0 : rate / 3.0;
     hinge.stiffness = spring ? rate * rate / 3.0 : 0.0;
-    cal_builder_add_joint(builder, cal_builder_add_body(builder, &bar), &hinge);
-    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
+    return rod_on(&hinge);
 }
 
-// Where nothing touches either: what is stiff is not left to an explicit method. A bar sinks at the speed at which its damper carries it,
+// Where nothing touches either: what is stiff is not left to an explicit method. A rod sinks at the speed at which its damper carries it,
 // τ / D, and one on a spring hangs where that does, τ / K; a soft one swings as before.
 static void auto_knows_what_is_stiff(void** state) {
     (void)state;
@@ -291,7 +287,7 @@ static void auto_knows_what_is_stiff(void** state) {
     for (int spring = 0; spring < 2; spring++)
         for (int stiff = 0; stiff < 2; stiff++) {
             const double rate = stiff ? 1e8 : 1e2;
-            cal_model* model = damped_bar(rate, spring);
+            cal_model* model = damped_rod(rate, spring);
             cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
                     *named = open_sim(model, stiff ? "implicit" : "gear", 1e-6, NULL);
             advance(sim, 1.0);

@@ -270,12 +270,16 @@ bool cal_boxes_overlap(const cal_view* a, const cal_view* b, cal_core_separation
 // The signed distance of two pieces at two poses of their geometries, in the world; direction: a first guess, may be NULL.
 void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
                         const double* direction, cal_separation* out);
-// The same, but of polytopes whose cores overlap without the nearest points, which cost most of it: their faces tell where they touch.
-static inline bool cal_points_are_known(const cal_convex* a, const cal_convex* b, double distance) {
-    return !cal_is_polytope(a) || !cal_is_polytope(b) || distance + a->radius + b->radius > 0.0;
-}
+// The same, but without the nearest points of pieces with corners that overlap: they cost most of it, and faces tell where such pieces touch.
 void cal_piece_normal(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
                       cal_separation* out);
+// Two pieces with corners, which no rounding takes off; and whether cal_piece_normal has found their nearest points at such a distance.
+static inline bool cal_have_corners(const cal_convex* a, const cal_convex* b) {
+    return cal_is_polytope(a) && cal_is_polytope(b) && a->radius == 0.0 && b->radius == 0.0;
+}
+static inline bool cal_points_are_known(const cal_convex* a, const cal_convex* b, double distance) {
+    return !cal_have_corners(a, b) || distance > 0.0;
+}
 // The working frame of piece a at its pose, in the world; and the view of b from there.
 void cal_working_frame(const cal_convex* a, const cal_pose* pose_a, cal_pose* out);
 void cal_view_make(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,

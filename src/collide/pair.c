@@ -117,6 +117,7 @@ static void find_points_inside(const cal_view* a, const cal_view* b, double scal
 static void general(const cal_view* a, const cal_view* b, const double* direction, bool points,
                     cal_core_separation* out) {
     const double scale = core_size(a->piece) + core_size(b->piece);
+    points |= !cal_have_corners(a->piece, b->piece);
     if (cal_boxes_overlap(a, b, out)) {
         if (points) find_points_inside(a, b, scale, out);
         return;
@@ -168,7 +169,7 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
             memcpy(out->normal, normal, sizeof normal);
         }
     }
-    if (points || !polytopes) find_points_inside(a, b, scale, out);
+    if (points) find_points_inside(a, b, scale, out);
 }
 
 static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
