@@ -13,6 +13,7 @@
 #include "pass/aba_columns.h"
 #include "cuda/pull.h"
 #include "cuda/ahead.h"
+#include "cuda/limb.h"
 
 CAL_KERNEL void forces_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -78,8 +79,12 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_devi
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
     const double touched = touch_motion(&work, &context, column);
-    LANE(outbound_column)(&context, column);
-    LANE(inbound_column)(&context, column);
+    if (has_segments(column)) {
+        walk_limb(&context, column);
+    } else {
+        LANE(outbound_column)(&context, column);
+        LANE(inbound_column)(&context, column);
+    }
     use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
@@ -106,6 +111,10 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     CAL_LET_START(work);
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
+    if (has_segments(column)) {
+        accelerate_limb(&context, column);
+        return;
+    }
     const double touched = touch_records(&work, &context, column);
     LANE(accelerate_column)(&context, column);
     use_touched(&context.scratch[column->up_slot], constant + touched);
@@ -209,7 +218,10 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (phase == 1) {
-        if (warp == 0) LANE(accelerate_column)(&context, column);
+        if (warp == 0 && has_segments(column))
+            accelerate_limb(&context, column);
+        else if (warp == 0)
+            LANE(accelerate_column)(&context, column);
         return;
     }
     double sum = 0.0;
@@ -232,8 +244,9 @@ CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
     find_joint_forces(&context, column);
 }
 
-// Both walks of a group, depth first: scratch memory is a stack. The scratch of limbs is in shared memory, which
-// and the registers leave room for CAL_LIMB_WARPS warps per multiprocessor.
+// Both walks of a group, depth first: scratch memory is a stack. Limbs are walked by segments, which shared memory is for; it and the
+// registers leave room for CAL_LIMB_WARPS warps per multiprocessor. What ends of columns keep of axes has been written over by other
+// limbs when accelerations are due, so that all columns find them anew.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
     CAL_AFTER_OTHERS;
     const int group = own_group(&work);
@@ -243,12 +256,15 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
     const cal_column* columns = work.layout.columns;
     for (int i = 0; i < work.walk_length; i++) {
         const cal_column* column = &columns[work.steps[i].index];
-        if (work.steps[i].kind == CAL_STEP_DOWN)
+        const int kind = work.steps[i].kind;
+        if (has_segments(column)) {
+            if (kind == CAL_STEP_DOWN) walk_limb(&context, column); // its way up is the next step
+        } else if (kind == CAL_STEP_DOWN)
             LANE(outbound_column)(&context, column);
-        else if (work.steps[i].kind == CAL_STEP_UP)
+        else if (kind == CAL_STEP_UP)
             LANE(inbound_column)(&context, column);
     }
-    for (int i = 0; i < work.layout.column_count; i++) LANE(accelerate_column)(&context, &columns[i]);
+    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i]);
 }
 
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
@@ -274,7 +290,7 @@ static void velocity(cal_device* device, const cal_device_work* work, int column
 }
 static void limb(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
-    CAL_LAUNCH_FAST(limb_kernel, device, columns, CAL_FAST_DOUBLES, &own);
+    CAL_LAUNCH_FAST(limb_kernel, device, columns, CAL_LIMB_DOUBLES, &own);
 }
 static void inertia(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
@@ -294,7 +310,7 @@ static void batch_forces(cal_device* device, const cal_device_work* work, int wa
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
 }
 static void batch_walk(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_FAST_DOUBLES, work);
+    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES, work);
 }
 
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,

@@ -37,13 +37,11 @@ CAL_DEVICE static double touch_constants(const cal_device_work* work, const cal_
     const int steps = early_steps(work, column);
     if (steps == 0) return sum;
     const cal_layout* layout = &work->layout;
-    const int lane = layout->uniform ? 0 : CAL_OWN_LANE;
     sum += (double)layout->block_y[column->first_block] + (double)layout->block_v[column->first_block];
     if (column->mixed && !up) sum += (double)layout->parents[column->first_parent + CAL_OWN_LANE];
     for (int i = 0; i < steps; i++)
-        sum += touch(layout->constants + column->constants + lane +
-                         ((size_t)early_step(column, i, up) * CAL_CONSTANT_COUNT + (size_t)first) * CAL_WIDTH,
-                     count);
+        sum +=
+            touch(find_constants(layout, column, early_step(column, i, up), CAL_OWN_LANE) + first * CAL_WIDTH, count);
 #else
     (void)work, (void)column, (void)first, (void)count, (void)up;
 #endif

@@ -89,22 +89,15 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
     cal_device* device = own->device;
     cal_device_memory_list* memory = &own->memory;
     const size_t columns = (size_t)layout->column_count, blocks = (size_t)layout->block_count;
-    size_t constants = 0;
-    for (size_t i = 0; i < columns; i++) {
-        const cal_column* column = &layout->columns[i];
-        const size_t end = column->constants + CAL_CONSTANT_COUNT * (size_t)layout->width * (size_t)column->block_count;
-        if (end > constants) constants = end;
-    }
     cal_layout copy = *layout;
     copy.model = NULL;
     copy.block_nodes = copy.q_position = copy.v_position = copy.tau_position = NULL;
-    copy.columns = cal_device_copy(device, memory, layout->columns, columns * sizeof *copy.columns);
+    cal_device_constants_create(own, layout, &copy);
     copy.parents =
         cal_device_copy(device, memory, layout->parents, (size_t)layout->parent_count * sizeof *copy.parents);
     copy.pulls = NULL, copy.parent_columns = NULL;
     copy.block_y = cal_device_copy(device, memory, layout->block_y, (blocks + 1) * sizeof *copy.block_y);
     copy.block_v = cal_device_copy(device, memory, layout->block_v, (blocks + 1) * sizeof *copy.block_v);
-    copy.constants = cal_device_copy(device, memory, layout->constants, constants * sizeof(double));
     copy.passive = cal_device_copy(device, memory, layout->passive, 3 * layout->v_size * sizeof(double));
     copy.extras = cal_device_copy(device, memory, layout->extra_count > 0 ? layout->extras : NULL,
                                   (size_t)layout->extra_count * sizeof *copy.extras);

@@ -39,6 +39,8 @@ typedef struct cal_device_plan {
 } cal_device_plan;
 cal_status cal_device_plan_bring_nodes(cal_device_plan* own, const cal_plan* plan);
 
+// The columns of a plan's layout and their constants (device_constants.c), into `copy`, which is the device's.
+void cal_device_constants_create(cal_device_plan* own, const cal_layout* layout, cal_layout* copy);
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error);
 void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed
 

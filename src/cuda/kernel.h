@@ -16,12 +16,20 @@ extern _Thread_local int cal_emulated_thread;
 #include "cuda/work.h"
 #include <string.h>
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
-// A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
-// 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
-enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
+// A warp that goes down a limb and up again has shared memory for what the nodes of a segment keep (limb.h), or, of a limb of ball
+// joints, for the scratch (layout.h) of its last blocks; a multiprocessor has 228 KB (sm_90), of which 1 KB per warp is the driver's,
+// and 65,536 registers.
+// More warps, each with less of both, take longer: what is left of the memory is the cache that constants stay in.
+enum { CAL_LIMB_STEPS = 4, CAL_LIMB_WARPS = 8 };
+enum { CAL_LIMB_ROWS = 22, CAL_LIMB_DOUBLES = CAL_LIMB_STEPS * CAL_LIMB_ROWS * CAL_WIDTH };
+enum { CAL_FAST_BLOCKS = 3 }; // with less than a segment's rows
 // A part of a chain that goes down and up again has one port at most, and its forces on their way inbound are there as well
 // (schedule.h, cal_area_doubles of one slot): 8 warps per multiprocessor, with all the registers that a thread can have.
-enum { CAL_PART_WARPS = 8, CAL_PART_AREA = CAL_FAST_DOUBLES, CAL_PART_DOUBLES = CAL_FAST_DOUBLES + 63 * CAL_WIDTH };
+enum {
+    CAL_PART_WARPS = 8,
+    CAL_PART_AREA = CAL_FAST_BLOCKS * 15 * CAL_WIDTH,
+    CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
+};
 // A team: warps that share a column, and memory for what passes between their phases, of columns of so many blocks.
 enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
 enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };

@@ -79,6 +79,7 @@ typedef struct cal_column {
     int32_t group;                                // of mixed columns: which part of the walk (mixed.c)
     bool hangs;       // some lane's parent is not in its group, and gathers when other groups have been walked
     bool based;       // on the ground, but each lane with a motion of its own there (schedules)
+    bool alike;       // devices: all lanes have the same constants, so that one lane's serve all
     size_t base_slot; // stack position of what a column on the ground reads; 0: the ground's own, at rest
 } cal_column;
 
@@ -119,7 +120,7 @@ typedef struct cal_layout {
     bool repeats;       // the trunk's columns are everybody's who has something below them (trunk.c)
     bool mixes;         // some columns may be mixed
     bool by_lane;       // devices: a thread has a lane
-    bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
+    bool uniform;       // devices: the lanes of a block are copies of one node
     int column_count, block_count, extra_count;
     cal_column* columns; // in walking order: parents before children, depth first
     int parent_count;

@@ -7,11 +7,19 @@ typedef lane memory __attribute__((may_alias));
 #define STORE(p, i, value) (*(memory*)((p) + (i)*CAL_WIDTH) = (value))
 // The same for numbers that nobody reads again soon: a device's cache need not keep them.
 #undef LOAD_ONCE
+#undef LOAD_FAR
 #undef STORE_ONCE
+#undef STORE_FAR
 #ifdef __CUDA_ARCH__
+// Not into a multiprocessor's own cache, which is small. What is read so is written by nobody meanwhile, and read whether or not it is
+// wanted: to the compiler it is no access to memory.
+#define LOAD_FAR(p, i) __ldcg((p) + (i)*CAL_WIDTH)
+#define STORE_FAR(p, i, value) __stcg((p) + (i)*CAL_WIDTH, (value))
 #define LOAD_ONCE(p, i) __ldcs((p) + (i)*CAL_WIDTH)
 #define STORE_ONCE(p, i, value) __stcs((p) + (i)*CAL_WIDTH, (value))
 #else
+#define LOAD_FAR(p, i) LOAD(p, i)
+#define STORE_FAR(p, i, value) STORE(p, i, value)
 #define LOAD_ONCE(p, i) LOAD(p, i)
 #define STORE_ONCE(p, i, value) STORE(p, i, value)
 #endif
@@ -75,8 +83,20 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 #define slot_load3 LANE(cal_slot_load3)
 #define slot_load_columns LANE(cal_slot_load_columns)
 #define slot_load_symmetric LANE(cal_slot_load_symmetric)
-LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * SLOT_STRIDE); }
-LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * SLOT_STRIDE) = value; }
+LANE_INLINE lane slot_load(const double* p, int i) {
+#ifdef __CUDA_ARCH__
+    return *(const volatile double*)(p + i * SLOT_STRIDE); // past the multiprocessor's own cache as well, but in order
+#else
+    return *(const memory*)(p + i * SLOT_STRIDE);
+#endif
+}
+LANE_INLINE void slot_store(double* p, int i, lane value) {
+#ifdef __CUDA_ARCH__
+    STORE_FAR(p, i, value);
+#else
+    *(memory*)(p + i * SLOT_STRIDE) = value;
+#endif
+}
 LANE_INLINE v3 slot_load3(const double* p, int i) {
     return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)};
 }

@@ -127,41 +127,59 @@ LANE_INLINE void turn_motion(motion* m, m3 L, v3 r, lane v, v3* d) {
     m->w = v3_add(m->w, zv);
 }
 
+// Of a node with one degree of freedom: its axes from its parent's, and its origin d as seen from the parent's.
+#define turn_axes LANE(cal_turn_axes)
+LANE_INLINE void turn_axes(int kind, m3* E, lane q, const double* constants, v3* d) {
+    *d = m3_times(*E, load3(constants, CAL_CONSTANT_OFFSET));
+    if (kind == CAL_REVOLUTE) {
+        *E = m3_product(*E, revolute_rotation(constants, q));
+    } else {
+        *E = m3_product(*E, load_rows(constants, CAL_CONSTANT_ROTATION));
+        *d = v3_fma_scale(E->z, q, *d);
+    }
+}
+
+// The same of its motion.
+#define move_on LANE(cal_move_on)
+LANE_INLINE void move_on(int kind, motion* m, lane q, lane v, const double* constants, v3* d) {
+    if (kind == CAL_REVOLUTE) {
+        turn_motion(m, revolute_rotation(constants, q), load3(constants, CAL_CONSTANT_OFFSET), v, d);
+    } else {
+        turn_axes(kind, &m->E, q, constants, d);
+        const v3 zv = v3_scale(m->E.z, v + v);
+        m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, *d)));
+    }
+    m->A = spin_matrix(m->w, m->al);
+}
+
 // One step outbound: from the parent's motion to the node's. q and v are the block's components in y.
 #define outbound LANE(cal_outbound)
 LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants, const double* external,
                           double* record, double* scratch) {
-    const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
-    if (kind == CAL_REVOLUTE) {
+    if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
         v3 d;
-        turn_motion(m, revolute_rotation(constants, LOAD(y, 0)), r, LOAD(y, 1), &d);
+        move_on(kind, m, LOAD(y, 0), LOAD(y, 1), constants, &d);
         store3_once(record, LANE(RECORD_Z), m->E.z);
-        store3_once(record, LANE(RECORD_D), d);
-    } else if (kind == CAL_PRISMATIC) {
-        const v3 r0 = m3_times(m->E, r);
-        m->E = m3_product(m->E, load_rows(constants, CAL_CONSTANT_ROTATION));
-        const v3 z = m->E.z, d = v3_fma_scale(z, LOAD(y, 0), r0), zv = v3_scale(z, LOAD(y, 1) + LOAD(y, 1));
-        m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, d)));
-        store3_once(record, LANE(RECORD_Z), z);
         store3_once(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
         const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
                                 m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
-        const v3 d = m3_times(m->E, r);
+        const v3 d = m3_times(m->E, load3(constants, CAL_CONSTANT_OFFSET));
         m->E = m3_product(m->E, L);
         const v3 relative = m3_times(m->E, load3(y, 4));
         m->a = v3_add(m->a, m3_times(m->A, d));
         m->al = v3_add(m->al, v3_cross(m->w, relative));
         m->w = v3_add(m->w, relative);
+        m->A = spin_matrix(m->w, m->al);
         store3(record, LANE(BALL_D), d);
         store_columns(record, LANE(BALL_E), m->E);
     } else {
         // On the ground, which does not turn: the position plays no part, and α = 0, a = −g stay.
         m->E = m3_quaternion(LOAD(y, 3), LOAD(y, 4), LOAD(y, 5), LOAD(y, 6));
         m->w = m3_times(m->E, load3(y, 10));
+        m->A = spin_matrix(m->w, m->al);
         store_columns(record, LANE(FREE_E), m->E);
     }
-    m->A = spin_matrix(m->w, m->al);
     bias(kind, m->E, m->A, m->a, constants, external, scratch);
 }
 
@@ -281,8 +299,34 @@ LANE_FUNCTION void inbound_free(articulated* I, const double* force, const doubl
     *I = (articulated){0};
 }
 
+// One step inbound of a node with one degree of freedom; force: the joint's, armature: with what a solver adds to it. response: where
+// it leaves U and D⁻¹, or NULL.
+#define inbound_joint LANE(cal_inbound_joint)
+LANE_INLINE void inbound_joint(int kind, articulated* I, v3 z, v3 d, lane force, lane armature, double* record,
+                               double* response) {
+    const bool turns = kind == CAL_REVOLUTE;
+    const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
+    const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
+    const lane D = v3_dot(z, turns ? n : uf) + armature;
+    const lane u = force - v3_dot(z, turns ? I->n : I->f);
+    const lane Di = lane_set(1.0) / D;
+    move(I, d);
+    const v3 un = v3_fma_cross(d, uf, n);
+    const v3 gn = v3_scale(un, Di), gf = v3_scale(uf, Di);
+    const lane k = u * Di;
+    eliminate(I, un, uf, gn, gf, k);
+    store3_once(record, LANE(RECORD_G), gn);
+    store3_once(record, LANE(RECORD_G) + 3, gf);
+    STORE_ONCE(record, LANE(RECORD_K), k);
+    if (response) {
+        store3(response, 0, n);
+        store3(response, 3, uf);
+        STORE(response, CAL_ABA_OVER, Di);
+    }
+}
+
 // One step inbound: from the node's articulated inertia (own part included) to what its parent adds. implicit: what a
-// solver adds to the armature of each degree (pass.h), or NULL. response: where a node with one degree leaves U and D⁻¹, or NULL.
+// solver adds to the armature of each degree (pass.h), or NULL. response: of a node with one degree.
 #define inbound LANE(cal_inbound)
 LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, const double* implicit,
                          double* record, double* response) {
@@ -291,29 +335,24 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
     } else if (kind == CAL_FREE) {
         inbound_free(I, force, constants, implicit, record);
     } else {
-        const v3 z = load3_once(record, LANE(RECORD_Z)), d = load3_once(record, LANE(RECORD_D));
-        const bool turns = kind == CAL_REVOLUTE;
-        const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
-        const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
         lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
         if (implicit) armature = armature + LOAD(implicit, 0);
-        const lane D = v3_dot(z, turns ? n : uf) + armature;
-        const lane u = LOAD(force, 0) - v3_dot(z, turns ? I->n : I->f);
-        const lane Di = lane_set(1.0) / D;
-        move(I, d);
-        const v3 un = v3_fma_cross(d, uf, n);
-        const v3 gn = v3_scale(un, Di), gf = v3_scale(uf, Di);
-        const lane k = u * Di;
-        eliminate(I, un, uf, gn, gf, k);
-        store3_once(record, LANE(RECORD_G), gn);
-        store3_once(record, LANE(RECORD_G) + 3, gf);
-        STORE_ONCE(record, LANE(RECORD_K), k);
-        if (response) {
-            store3(response, 0, n);
-            store3(response, 3, uf);
-            STORE(response, CAL_ABA_OVER, Di);
-        }
+        inbound_joint(kind, I, load3_once(record, LANE(RECORD_Z)), load3_once(record, LANE(RECORD_D)), LOAD(force, 0),
+                      armature, record, response);
     }
+}
+
+// (4), (5) of a node with one degree of freedom: q̈, and the accelerations of its origin from those of its parent's.
+#define accelerate_joint LANE(cal_accelerate_joint)
+LANE_INLINE lane accelerate_joint(int kind, v3* al, v3* a, v3 z, v3 d, v3 gn, v3 gf, lane k) {
+    const lane turned = v3_dot(gn, *al), slid = v3_dot(gf, *a);
+    const lane qdd = k - (turned + slid);
+    *a = v3_fma_cross(*al, d, *a);
+    if (kind == CAL_REVOLUTE)
+        *al = v3_fma_scale(z, qdd, *al);
+    else
+        *a = v3_fma_scale(z, qdd, *a);
+    return qdd;
 }
 
 // (4), (5): one step outbound with the accelerations of the parent's origin; writes dy/dt.
@@ -321,14 +360,8 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
 LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record, double* ydot) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
         const v3 z = load3_once(record, LANE(RECORD_Z)), d = load3_once(record, LANE(RECORD_D));
-        const lane turned = v3_dot(load3_once(record, LANE(RECORD_G)), *al),
-                   slid = v3_dot(load3_once(record, LANE(RECORD_G) + 3), *a);
-        const lane qdd = LOAD_ONCE(record, LANE(RECORD_K)) - (turned + slid);
-        *a = v3_fma_cross(*al, d, *a);
-        if (kind == CAL_REVOLUTE)
-            *al = v3_fma_scale(z, qdd, *al);
-        else
-            *a = v3_fma_scale(z, qdd, *a);
+        const lane qdd = accelerate_joint(kind, al, a, z, d, load3_once(record, LANE(RECORD_G)),
+                                          load3_once(record, LANE(RECORD_G) + 3), LOAD_ONCE(record, LANE(RECORD_K)));
         STORE(ydot, 0, LOAD(y, 1));
         STORE(ydot, 1, qdd);
         return;

@@ -34,7 +34,7 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_
     if (column->parent >= 0) {
         parent_slot slot;
         find_parent(context, column, 6, &slot);
-        al = from_parent3(&slot, 0), a = from_parent3(&slot, 3);
+        al = from_parent3(&slot, ACCELERATION), a = from_parent3(&slot, ACCELERATION + 3);
     }
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {

@@ -52,11 +52,17 @@ LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_colu
     return I;
 }
 
-// For the columns below, where there are any.
+// For the columns below, where there are any: on a device behind the motion, which limbs read once more (cuda/limb.h).
+#undef ACCELERATION
+#ifdef CAL_THREAD_PER_LANE
+#define ACCELERATION CAL_DOWN_COUNT
+#else
+#define ACCELERATION 0
+#endif
 LANE_INLINE void store_acceleration(const cal_context* context, const cal_column* column, v3 al, v3 a) {
     if (column->child_count == 0) return;
     slot_room room;
     double* end = end_room(context, column, &room);
-    slot_store3(end, 0, al), slot_store3(end, 3, a);
+    slot_store3(end, ACCELERATION, al), slot_store3(end, ACCELERATION + 3, a);
     close_end(context, column, &room, 6);
 }

@@ -204,7 +204,7 @@ LANE_INLINE void load_forces(const cal_context* context, const cal_column* colum
 #define accelerate_slots LANE(cal_accelerate_slots)
 LANE_INLINE void accelerate_slots(int kind, int most, const cal_context* context, const cal_column* column,
                                   const cal_slots* slots) {
-    const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
+    const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : ACCELERATION;
     parent_slot slot;
     find_parent(context, column, at_base + 6, &slot);
     v3 al = from_parent3(&slot, at_base), a = from_parent3(&slot, at_base + 3);

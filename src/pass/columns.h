@@ -46,6 +46,19 @@ LANE_INLINE step_place find_step(const cal_column* column, int step) {
 #endif
 }
 
+#ifdef CAL_THREAD_PER_LANE
+// Where the constants of one of a column's blocks are. Where all lanes have the same ones they are kept once: in the lanes of a block of
+// constants are those of block after block, so that what a column needs is few lines of a cache (cuda/device_constants.c).
+#define find_constants LANE(cal_find_constants)
+LANE_INLINE const double* find_constants(const cal_layout* layout, const cal_column* column, int block, int l) {
+    const size_t a_block = CAL_CONSTANT_COUNT * (size_t)CAL_WIDTH, seat = column->constants % CAL_WIDTH;
+    const size_t number = seat + (size_t)block;
+    return layout->constants + column->constants +
+           (column->alike ? number / CAL_WIDTH * a_block + number % CAL_WIDTH - seat
+                          : (size_t)block * a_block + (size_t)l);
+}
+#endif
+
 // Where the numbers of one step of a column are.
 typedef struct place {
     const double *y, *constants, *force, *external, *implicit;
@@ -66,8 +79,7 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
     return (place){
         .y = context->y + y_at,
 #ifdef CAL_THREAD_PER_LANE
-        .constants =
-            layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (layout->uniform ? 0 : (size_t)l),
+        .constants = find_constants(layout, column, block, l),
 #else
         .constants = layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (size_t)l,
 #endif
@@ -204,7 +216,9 @@ LANE_INLINE void find_parent(const cal_context* context, const cal_column* colum
 // Number i of them.
 #define from_parent LANE(cal_from_parent)
 LANE_INLINE lane from_parent(const parent_slot* slot, int i) {
-#if CAL_LANES == 1
+#if CAL_LANES == 1 && defined(__CUDA_ARCH__)
+    return ((const volatile double*)slot->at)[i * slot->stride]; // as slot_load
+#elif CAL_LANES == 1
     return slot->at[i * slot->stride];
 #else
     return slot_load(slot->at, i);

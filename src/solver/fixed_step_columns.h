@@ -112,6 +112,16 @@ CAL_WIDE static void rk4_prepare(const cal_solver_context* context, const cal_co
             return;
         }
         const double weights[4] = {h / 6.0, h / 3.0, h / 3.0, h / 6.0};
+        if (cal_joint_quaternion(column->kind) < 0) {
+            // Number by number, while they are at hand.
+            for (int i = first, next; i < end; i = next) {
+                next = cal_chunk_end(i, end);
+                cal_range_combine(y, x[CAL_ONE_STEP_Y], x, 4, k, weights, i, next);
+                keep_previous(context, i, next);
+                cal_range_copy(x[CAL_ONE_STEP_Y], y, i, next);
+            }
+            return;
+        }
         cal_range_combine(y, x[CAL_ONE_STEP_Y], x, 4, k, weights, first, end);
         rk4_turn(context, column, h, 0, y);
         keep_previous(context, first, end);
