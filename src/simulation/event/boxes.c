@@ -6,13 +6,14 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/world.h"
 #include <string.h>
 
 #define SHORTEST_BOX 0.0064 // in windows of the world: 0.1 ms where groups are checked at 100 Hz
-#define TRAVEL 2.9          // of a reach: how far a body goes in its box; a ball's is then under five of its radii
+#define LEAST_WAY 0.5       // of a reach: how far a body goes in its box, and up to which power of two
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
@@ -73,12 +74,19 @@ cal_status cal_box_of_flight(cal_world* world, int body, double from, double to,
     return CAL_OK;
 }
 
-// For how long a body goes no further than its box should reach.
-static double box_length(const cal_world* world, int body, double room, const cal_motion* at) {
-    const double speed = sqrt(cal_dot3(at->u, at->u)), way = TRAVEL * world->bodies[body].reach;
+// For how long a body is in a box that fills a cell of the broad phase: a longer one is looked for in twice as many of twice the size, a
+// shorter one ends sooner. turn: the most that it turns at, where a box is wider for that (hold_flight_longer).
+static double box_length(const cal_world* world, int body, double room, const double velocity[3], double turn) {
+    const double reach = world->bodies[body].reach, interval = 1.0 / world->def.group_rate;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    const double width = 2.0 * (reach + g * interval * interval + 2.0 * interval * reach * turn);
+    double speed = 0.0;
+    for (int i = 0; i < 3; i++) speed = fmax(speed, fabs(velocity[i]));
+    int exponent;
+    frexp(width + LEAST_WAY * reach, &exponent);
+    const double way = ldexp(1.0, exponent) - width - interval * speed;
     // length (speed + g length) = way
-    const double most = 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way));
+    const double most = way > 0.0 ? 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way)) : 0.0;
     return fmax(fmin(most, room), fmin(SHORTEST_BOX * world->window, room));
 }
 
@@ -207,6 +215,7 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
         return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
                         cal_body_name_at(world, body, name, sizeof name), from, cal_status_text(status));
     }
+    cal_fetch_lists(world, changes.ceased, changes.ceased_count);
     for (int i = 0; i < changes.ceased_count; i++) {
         const int pair = cal_pair_find(world, body, changes.ceased[i]);
         if (pair >= 0) cal_pair_remove(world, pair);
@@ -228,6 +237,7 @@ static bool is_to_change(const cal_world* world, int body, double time) {
 
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
     cal_status status = CAL_OK;
+    cal_fetch_bodies(world, world->partners, began);
     for (int i = 0; status == CAL_OK && i < began; i++) {
         const int other = world->partners[i];
         if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
@@ -247,15 +257,22 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
 
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     const cal_presence here = cal_body_presence(world, body);
-    cal_motion at;
     const int component = cal_body_component(world, body, time);
     const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
-    // How it is turned does not matter.
-    const cal_status status =
-        cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
-    if (status != CAL_OK) return status;
-    const double room = ops->room(world, component, time);
-    *here.box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
+    double length = ops->room(world, component, time);
+    if (component >= 0 && !ops->stepped) {
+        cal_flight flight;
+        cal_motion at;
+        if (ops->single && cal_free_body_flight(world, body, time, time, &flight)) {
+            length = box_length(world, body, length, flight.velocity, flight.turn);
+        } else { // how it is turned does not matter
+            const cal_status status =
+                cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
+            if (status != CAL_OK) return status;
+            length = box_length(world, body, length, at.u, 0.0);
+        }
+    }
+    *here.box_end = time + length;
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
@@ -302,5 +319,6 @@ cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* 
 }
 
 cal_status cal_body_stepped(cal_world* world, int body, int group, double time, cal_error* error) {
+    cal_fetch_partners(world, body);
     return change(world, body, group, time, error);
 }
