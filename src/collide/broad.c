@@ -527,14 +527,17 @@ static bool reserve_level(cal_broad* broad, int level) {
 static void put(cal_broad* broad, int32_t slot, const cal_box* box, int level) {
     entry* e = &broad->entries[slot];
     uint32_t cell[3], old[3];
-    if (level != ENDLESS) find_cell(broad, level, box, cell);
-    if (e->level == level && level != ENDLESS) find_cell(broad, level, &e->box, old);
-    const bool stays = e->level == level && (level == ENDLESS || memcmp(old, cell, sizeof cell) == 0);
+    const bool stays = e->level == level;
     if (!stays) leave(broad, slot);
+    if (level != ENDLESS) {
+        find_cell(broad, level, box, cell);
+        if (stays) find_cell(broad, level, &e->box, old);
+        const bool same = stays && memcmp(old, cell, sizeof cell) == 0;
+        if (stays && !same) unlink_cell(broad, slot);
+        if (!same) link_cell(broad, slot, level, cell);
+    }
     e->box = *box;
-    if (stays) return;
-    enter(broad, slot, level);
-    if (level != ENDLESS) link_cell(broad, slot, level, cell);
+    if (!stays) enter(broad, slot, level);
 }
 
 static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
@@ -601,6 +604,10 @@ static int find(const cal_broad* broad, region r, int32_t self, cal_broad_scratc
     sort_ids(scratch->found.ids, scratch->found.count);
     *out = scratch->found.ids;
     return scratch->found.count;
+}
+
+void cal_broad_fetch(const cal_broad* broad, int id) {
+    if (cal_broad_has(broad, id)) __builtin_prefetch(&broad->entries[slot_of(broad, id)]);
 }
 
 int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out) {

@@ -245,6 +245,7 @@ cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3]
 cal_status cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes);
 bool cal_broad_has(const cal_broad* broad, int id);
 const cal_box* cal_broad_box(const cal_broad* broad, int id);
+void cal_broad_fetch(const cal_broad* broad, int id); // that box is about to be read
 // Everyone whose box overlaps that of `id`, ascending; valid until the next call. −1: no memory.
 int cal_broad_partners(cal_broad* broad, int id, const int32_t** out);
 // Scratch for whoever asks while others do: one each, from zeros.

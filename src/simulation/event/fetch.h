@@ -8,9 +8,10 @@
 #include "simulation/world.h"
 #include <stddef.h>
 
-// The lines of the newest state of a component that a flight is read from: its time, position, velocity and acceleration.
+// The lines of the newest state of a component that a flight is read from: its time, position, velocity
+// and acceleration, and how far its series goes.
 CAL_FETCH void cal_fetch_state(const cal_world* world, int component) {
-    enum { LINES = 3, LINE = 64 };
+    enum { LINES = 4, LINE = 64 };
     const cal_queue* queue = &world->components[component].queue;
     if (queue->tail == queue->head) return;
     const char* state = (const char*)cal_saved_state_at(queue, queue->tail - 1);

@@ -130,8 +130,8 @@ static void place_rounded(const chase* c, rounded* r) {
     for (int j = 0; r->balls && j < r->count && j < FEW_BALLS; j++) cal_place_ball(r->q, &c->at[r->b], j, r->places[j]);
 }
 
-// The gap between a ball of p with its centre at x and what q has there, the normal n towards x, and the nearest point y (of a ball: its
-// centre).
+// The gap between a ball of p with its centre at x and what q has there, and the nearest point y (of a ball: its centre). Of a solid n is the
+// normal towards x, of a ball the way there.
 static double gap_between(const chase* c, const rounded* r, const double x[3], double radius, int j, double n[3],
                           double y[3]) {
     if (!r->balls) return cal_from_solid(r->q, &r->solid, x, n, y) - radius;
@@ -140,9 +140,14 @@ static double gap_between(const chase* c, const rounded* r, const double x[3], d
     else
         cal_place_ball(r->q, &c->at[r->b], j, y);
     for (int d = 0; d < 3; d++) n[d] = x[d] - y[d];
+    return sqrt(cal_dot3(n, n)) - radius - r->q->balls[j][3];
+}
+
+// Makes n a normal.
+static void find_normal(const rounded* r, double n[3]) {
+    if (!r->balls) return;
     const double length = sqrt(cal_dot3(n, n));
     for (int d = 0; d < 3; d++) n[d] = length > 0.0 ? n[d] / length : (double)(d == 2);
-    return length - radius - r->q->balls[j][3];
 }
 
 static double far_from_origin(const double x[3], double radius) {
@@ -171,6 +176,19 @@ static double acceleration_against(const chase* c, int which, const double n[3])
     return against > 0.0 ? against : 0.0;
 }
 
+// How fast balls of two bodies can come nearer to each other at most, and the most that this can grow: what the centres do, and what turning
+// adds at the reach of a body.
+static void fastest(const chase* c, double* speed, double* k) {
+    double u[3];
+    for (int d = 0; d < 3; d++) u[d] = c->at[0].u[d] - c->at[1].u[d];
+    *speed = sqrt(cal_dot3(u, u)), *k = c->relative;
+    for (int i = 0; i < 2; i++) {
+        if (!c->part[i]->spinning) continue;
+        *speed += sqrt(cal_dot3(c->at[i].w, c->at[i].w)) * c->part[i]->reach;
+        *k += (c->limits[i].twist + c->limits[i].turn * c->limits[i].turn) * c->part[i]->reach;
+    }
+}
+
 // The soonest that any ball of p can touch q, and whether one does now, to a share of sizes and distances from the origin.
 static sight look_rounded(const chase* c) {
     rounded r;
@@ -179,6 +197,8 @@ static sight look_rounded(const chase* c) {
     const cal_motion *at_p = &c->at[r.a], *at_q = &c->at[r.b];
     const double turning =
         r.balls || cal_dot3(at_q->w, at_q->w) == 0.0 ? 0.0 : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
+    double most = 0.0, k_most = 0.0;
+    if (r.balls) fastest(c, &most, &k_most);
     sight s = {.step = (double)INFINITY};
     for (int i = 0; i < p->ball_count; i++) {
         const double* ball = p->balls[i];
@@ -190,10 +210,14 @@ static sight look_rounded(const chase* c) {
             double n[3], y[3];
             bool rests;
             const double gap = gap_between(c, &r, x, ball[3], j, n, y);
+            const double least = TOUCH * far_from_origin(x, ball[3]);
+            // Too far away to be the first.
+            if (r.balls && gap > least && gap >= s.step * (most + 0.5 * k_most * s.step)) continue;
+            find_normal(&r, n);
             const double k = k_p + (turning > 0.0 ? c->relative - c->slack : acceleration_against(c, r.a, n)) +
                              (r.balls && q->spinning ? bend(&c->limits[r.b], q->balls[j]) : 0.0);
             const double closing = closing_speed(c, &r, x, v, ball[3], n, y, &rests);
-            const double least = TOUCH * far_from_origin(x, ball[3]), room = rests ? least : 0.0;
+            const double room = rests ? least : 0.0;
             const double step = closing_time(gap > room ? gap : room, closing + turning, k);
             const bool touching = gap <= least && !rests;
             if (touching ? !s.touching || closing > s.speed : !s.touching && step < s.step) s.speed = closing;
@@ -215,6 +239,7 @@ static bool touches_rounded(const chase* c) {
         for (int j = 0; j < r.count; j++) {
             bool rests;
             if (!(gap_between(c, &r, x, radius, j, n, y) <= 0.0)) continue;
+            find_normal(&r, n);
             cal_point_velocity(&c->at[r.a], x, v);
             closing_speed(c, &r, x, v, radius, n, y, &rests);
             if (!rests) return true;
