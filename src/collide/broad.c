@@ -460,8 +460,9 @@ static bool look_at_level(const cal_broad* broad, id_list* heads, const looking*
     return true;
 }
 
-// Notes all that may meet a box. False: no memory.
+// Notes all that may meet a box; NULL: nothing. False: no memory.
 static bool look_at(const cal_broad* broad, id_list* heads, const looking* l, const cal_box* box) {
+    if (box == NULL) return true;
     const bool endless = !isfinite(longest_edge(box));
     for (int i = 0; i < broad->level_count; i++) {
         const int level = broad->levels[i];

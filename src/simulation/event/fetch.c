@@ -43,7 +43,7 @@ CAL_FETCH void fetch_motion(const cal_world* world, int body) {
 
 void cal_fetch_events(const cal_world* world) {
     const cal_event_queue* queue = &world->events;
-    int32_t events[AHEAD];
+    int32_t events[AHEAD] = {0};
     for (int i = find_next(queue, events) - 1; i >= 0; i--) {
         const cal_event_slot* slot = &queue->slots[events[i]];
         if (i == 4) {
