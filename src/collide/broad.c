@@ -8,18 +8,20 @@
 //              └───────────────┘        level, those are looked at instead.
 //
 // What this costs among many boxes is what it misses in the caches. So the hash does not hold cells but blocks of 2 × 2 × 2
-// cells, one cache line each: the 27 cells of a look are in 8 lines. A box has one line too, with the next one of its cell.
+// cells, one cache line each: the 27 cells of a look are in 8 lines. A box has one line too, with the next one of its cell. A look asks
+// for all lines of blocks, then for the first boxes of all cells, then for those after them, so that it waits three times and not fifty.
 // A level is looked at even if it is nearly empty, so a box goes a level higher than it must where that is more crowded.
 //
 // Boxes without end are in a list of their own, and so are half spaces: those are overlapped by what is not clear of their
 // plane, or everything in a room would be a partner of each of its walls. Who overlaps whom is decided by the boxes alone, and lists are in order
-// of ids, so nothing depends on how the hash lies in memory.
+// of ids, so nothing depends on how the hash lies in memory. So nobody keeps a list of partners, either: those of a box that moves are
+// compared with where it was and where it is, in one look at both.
 //
 // Ids are those of all bodies of a world, of which a domain has a few: boxes have slots, and only the table of these is as long as there
-// are ids. Cells, levels and members are lists of slots; partners, and what is found, are ids.
+// are ids. Cells, levels and members are lists of slots; what is found are ids.
+#include "base/fetch.h"
 #include "base/memory.h"
 #include "collide/collide.h"
-#include "collide/id_pool.h"
 #include <string.h>
 
 enum { LOWEST = -60, LEVELS = 121, ENDLESS = LEVELS };
@@ -27,19 +29,14 @@ static const double last_cell = 0x1p30; // cells beyond are one
 
 typedef cal_broad_ids id_list;
 
-// What a look at a box needs, 64 bytes.
+// What a look at a box needs, 64 bytes. Its cell follows from its box and its level.
 typedef struct entry {
     cal_box box;
     int32_t next; // in the same cell; −1: the end; of a slot that is not in use: the next such one
-    uint32_t cell[3];
-} entry;
-
-typedef struct place {
-    id_list partners; // ascending; in the pool
-    int32_t level;    // 0 … LEVELS − 1, ENDLESS, or −1: not there
-    int32_t member;   // in the level's list
     int32_t id;
-} place;
+    int32_t level;  // 0 … LEVELS − 1, ENDLESS, or −1: not there
+    int32_t member; // in the level's list
+} entry;
 
 // 2 × 2 × 2 cells of a level, 64 bytes.
 typedef struct block {
@@ -56,7 +53,6 @@ typedef struct half_space {
 
 struct cal_broad {
     entry* entries;
-    place* places;
     int32_t* slots; // of ids, + 1; 0: not there
     block* blocks;  // open addressing; power of two
     int capacity, slot_count, id_capacity, block_count;
@@ -69,8 +65,7 @@ struct cal_broad {
     int level_count;
     double sizes[LEVELS];      // of a cell
     cal_broad_scratch scratch; // cells to look at, and what was found
-    cal_id_pool pool;
-    id_list began, ceased; // the second one in the pool
+    id_list began, ceased;
 };
 
 // --- Lists of ids -----------------------------------------------------------------------------------------------------
@@ -85,31 +80,6 @@ static bool reserve(id_list* list, int needed) {
     list->ids = grown;
     list->capacity = capacity;
     return true;
-}
-
-static int rank_of(const id_list* list, int32_t id) {
-    int low = 0, high = list->count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (list->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void insert_id(id_list* list, int32_t id) {
-    const int at = rank_of(list, id);
-    memmove(list->ids + at + 1, list->ids + at, (size_t)(list->count - at) * sizeof *list->ids);
-    list->ids[at] = id;
-    list->count++;
-}
-
-static void remove_id(id_list* list, int32_t id) {
-    const int at = rank_of(list, id);
-    list->count--;
-    memmove(list->ids + at, list->ids + at + 1, (size_t)(list->count - at) * sizeof *list->ids);
 }
 
 static void sort_ids(int32_t* ids, int count) {
@@ -201,6 +171,12 @@ static void remove_block(cal_broad* broad, block* gone) {
     }
 }
 
+// The cell that holds the centre of a box.
+static void find_cell(const cal_broad* broad, int level, const cal_box* box, uint32_t cell[3]) {
+    const double inverse = 1.0 / broad->sizes[level];
+    for (int i = 0; i < 3; i++) cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], inverse);
+}
+
 static void link_cell(cal_broad* broad, int32_t slot, int level, const uint32_t cell[3]) {
     block* b = block_of(broad, level, cell);
     const uint32_t index = index_of(cell);
@@ -210,15 +186,16 @@ static void link_cell(cal_broad* broad, int32_t slot, int level, const uint32_t 
     }
     entry* e = &broad->entries[slot];
     e->next = b->used >> index & 1 ? b->heads[index] : -1;
-    memcpy(e->cell, cell, sizeof e->cell);
     b->heads[index] = slot;
     b->used |= UINT32_C(1) << index;
 }
 
 static void unlink_cell(cal_broad* broad, int32_t slot) {
     const entry* e = &broad->entries[slot];
-    block* b = block_of(broad, broad->places[slot].level, e->cell);
-    const uint32_t index = index_of(e->cell);
+    uint32_t cell[3];
+    find_cell(broad, e->level, &e->box, cell);
+    block* b = block_of(broad, e->level, cell);
+    const uint32_t index = index_of(cell);
     int32_t* link = &b->heads[index];
     while (*link != slot) link = &broad->entries[*link].next;
     *link = e->next;
@@ -230,28 +207,27 @@ static void unlink_cell(cal_broad* broad, int32_t slot) {
 // --- Levels -----------------------------------------------------------------------------------------------------------
 
 static void leave(cal_broad* broad, int32_t slot) {
-    place* p = &broad->places[slot];
-    if (p->level < 0) return;
-    if (p->level != ENDLESS) unlink_cell(broad, slot);
-    id_list* members = &broad->members[p->level];
+    entry* e = &broad->entries[slot];
+    if (e->level < 0) return;
+    if (e->level != ENDLESS) unlink_cell(broad, slot);
+    id_list* members = &broad->members[e->level];
     const int32_t last = members->ids[--members->count];
-    members->ids[p->member] = last;
-    broad->places[last].member = p->member;
-    if (p->level == ENDLESS) broad->spaces[p->member] = broad->spaces[members->count];
+    members->ids[e->member] = last;
+    broad->entries[last].member = e->member;
+    if (e->level == ENDLESS) broad->spaces[e->member] = broad->spaces[members->count];
     for (int i = 0; members->count == 0 && i < broad->level_count; i++)
-        if (broad->levels[i] == p->level) broad->levels[i--] = broad->levels[--broad->level_count];
-    p->level = -1;
+        if (broad->levels[i] == e->level) broad->levels[i--] = broad->levels[--broad->level_count];
+    e->level = -1;
 }
 
 // Room is there.
-static void enter(cal_broad* broad, int32_t slot, int level, const uint32_t cell[3]) {
-    place* p = &broad->places[slot];
+static void enter(cal_broad* broad, int32_t slot, int level) {
+    entry* e = &broad->entries[slot];
     id_list* members = &broad->members[level];
     if (members->count == 0) broad->levels[broad->level_count++] = level;
-    p->level = level;
-    p->member = members->count;
+    e->level = level;
+    e->member = members->count;
     members->ids[members->count++] = slot;
-    if (level != ENDLESS) link_cell(broad, slot, level, cell);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -277,21 +253,11 @@ static bool grow_entries(cal_broad* broad, int needed) {
     if (needed <= broad->capacity) return true;
     const int capacity = needed > INT32_MAX / 2 ? needed : needed < 16 ? 16 : needed + needed / 2;
     entry* entries = cal_allocate((size_t)capacity, sizeof *entries);
-    place* places = cal_allocate((size_t)capacity, sizeof *places);
-    if (entries == NULL || places == NULL) {
-        cal_free(entries);
-        cal_free(places);
-        return false;
-    }
-    if (broad->capacity > 0) {
-        memcpy(entries, broad->entries, (size_t)broad->capacity * sizeof *entries);
-        memcpy(places, broad->places, (size_t)broad->capacity * sizeof *places);
-    }
-    for (int slot = broad->capacity; slot < capacity; slot++) places[slot].level = -1;
+    if (entries == NULL) return false;
+    if (broad->capacity > 0) memcpy(entries, broad->entries, (size_t)broad->capacity * sizeof *entries);
+    for (int slot = broad->capacity; slot < capacity; slot++) entries[slot].level = -1;
     cal_free(broad->entries);
-    cal_free(broad->places);
     broad->entries = entries;
-    broad->places = places;
     broad->capacity = capacity;
     return true;
 }
@@ -326,12 +292,12 @@ static int32_t make_slot(cal_broad* broad, int id) {
         slot = broad->slot_count++;
     }
     broad->slots[id] = slot + 1;
-    broad->places[slot].id = id;
+    broad->entries[slot].id = id;
     return slot;
 }
 
 static void give_slot_back(cal_broad* broad, int32_t slot) {
-    broad->slots[broad->places[slot].id] = 0;
+    broad->slots[broad->entries[slot].id] = 0;
     broad->entries[slot].next = broad->unused;
     broad->unused = slot;
 }
@@ -364,26 +330,18 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
 
 void cal_broad_destroy(cal_broad* broad) {
     if (broad == NULL) return;
-    cal_id_pool_free(&broad->pool);
     cal_free(broad->slots);
     for (int i = 0; i <= LEVELS; i++) cal_free(broad->members[i].ids);
     cal_free(broad->entries);
-    cal_free(broad->places);
     cal_free(broad->blocks);
     cal_free(broad->spaces);
     cal_broad_scratch_free(&broad->scratch);
     cal_free(broad->began.ids);
+    cal_free(broad->ceased.ids);
     cal_free(broad);
 }
 
 // --- Looking ----------------------------------------------------------------------------------------------------------
-
-static bool note(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box, int32_t slot, int32_t self) {
-    if (slot == self || !cal_box_overlap(&broad->entries[slot].box, box)) return true;
-    if (!reserve(&scratch->found, scratch->found.count + 1)) return false;
-    scratch->found.ids[scratch->found.count++] = broad->places[slot].id;
-    return true;
-}
 
 // Whether a box is on the outer side of a half space, by more than rounding.
 static bool is_clear(const half_space* space, const cal_box* box) {
@@ -398,12 +356,42 @@ static bool is_clear(const half_space* space, const cal_box* box) {
     return least > 1e-13 * size;
 }
 
-static bool look_at_all(const cal_broad* broad, cal_broad_scratch* scratch, int level, const cal_box* box,
-                        int32_t self) {
+// A box, cut to a half space where there is one.
+typedef struct region {
+    const cal_box* box; // NULL: nothing
+    const half_space* space;
+} region;
+
+static bool meets(const cal_broad* broad, const region* r, const entry* e) {
+    if (r->box == NULL || !cal_box_overlap(&e->box, r->box)) return false;
+    if (e->level == ENDLESS && is_clear(&broad->spaces[e->member], r->box)) return false;
+    return r->space == NULL || !is_clear(r->space, &e->box);
+}
+
+// Who is looked for: those that overlap where a box is now and did not before, and the other way round; NULL: not these.
+typedef struct looking {
+    region now, before;
+    int32_t self; // a slot; −1: none
+    id_list *began, *ceased;
+} looking;
+
+static bool note(const cal_broad* broad, const looking* l, int32_t slot) {
+    const entry* e = &broad->entries[slot];
+    if (slot == l->self) return true;
+    const bool now = meets(broad, &l->now, e), before = meets(broad, &l->before, e);
+    id_list* list = now ? l->began : l->ceased;
+    if (now == before || list == NULL) return true;
+    if (!reserve(list, list->count + 1)) return false;
+    list->ids[list->count++] = e->id;
+    return true;
+}
+
+// box: where all that is looked for is.
+static bool look_at_all(const cal_broad* broad, const looking* l, int level, const cal_box* box) {
     const id_list* members = &broad->members[level];
     for (int i = 0; i < members->count; i++) {
         if (level == ENDLESS && is_clear(&broad->spaces[i], box)) continue;
-        if (!note(broad, scratch, box, members->ids[i], self)) return false;
+        if (!note(broad, l, members->ids[i])) return false;
     }
     return true;
 }
@@ -413,11 +401,17 @@ static uint32_t cells_within(uint32_t at, uint32_t low, uint32_t high, uint32_t 
     return (low <= 2 * at ? lower : 0) | (2 * at + 1 <= high ? ~lower : 0);
 }
 
+// The blocks of a level within a range are asked for, one after the other; the next ones are on their way.
+CAL_FETCH void fetch_blocks(const cal_broad* broad, int level, const uint32_t low[3], const uint32_t high[3]) {
+    for (uint32_t z = low[2] >> 1; z <= high[2] >> 1; z++)
+        for (uint32_t y = low[1] >> 1; y <= high[1] >> 1; y++)
+            for (uint32_t x = low[0] >> 1; x <= high[0] >> 1; x++)
+                __builtin_prefetch(&broad->blocks[home_of(broad, level, x, y, z)]);
+}
+
 // Notes the first boxes of all cells of a level within a range that are not empty; the boxes are on their way into the cache
 // while the next cells are looked for.
-static bool gather(const cal_broad* broad, cal_broad_scratch* scratch, int level, const uint32_t low[3],
-                   const uint32_t high[3]) {
-    id_list* heads = &scratch->heads;
+static bool gather(const cal_broad* broad, id_list* heads, int level, const uint32_t low[3], const uint32_t high[3]) {
     heads->count = 0;
     for (uint32_t z = low[2] >> 1; z <= high[2] >> 1; z++) {
         const uint32_t z_mask = cells_within(z, low[2], high[2], 0x0f);
@@ -426,12 +420,12 @@ static bool gather(const cal_broad* broad, cal_broad_scratch* scratch, int level
             for (uint32_t x = low[0] >> 1; x <= high[0] >> 1; x++) {
                 const block* b = find_block(broad, level, x, y, z);
                 if (b->level < 0) continue;
-                const uint32_t mask = b->used & y_mask & cells_within(x, low[0], high[0], 0x55);
                 if (!reserve(heads, heads->count + 8)) return false;
-                for (int i = 0; i < 8; i++) {
-                    if (!(mask >> i & 1)) continue;
-                    heads->ids[heads->count++] = b->heads[i];
-                    __builtin_prefetch(&broad->entries[b->heads[i]]);
+                for (uint32_t mask = b->used & y_mask & cells_within(x, low[0], high[0], 0x55); mask != 0;
+                     mask &= mask - 1) {
+                    const int32_t head = b->heads[__builtin_ctz(mask)];
+                    heads->ids[heads->count++] = head;
+                    __builtin_prefetch(&broad->entries[head]);
                 }
             }
         }
@@ -439,8 +433,7 @@ static bool gather(const cal_broad* broad, cal_broad_scratch* scratch, int level
     return true;
 }
 
-static bool look_at_level(const cal_broad* broad, cal_broad_scratch* scratch, int level, const cal_box* box,
-                          int32_t self) {
+static bool look_at_level(const cal_broad* broad, id_list* heads, const looking* l, int level, const cal_box* box) {
     const double size = broad->sizes[level], inverse = 1.0 / size;
     uint32_t low[3], high[3];
     double cells = 1.0;
@@ -451,34 +444,65 @@ static bool look_at_level(const cal_broad* broad, cal_broad_scratch* scratch, in
         high[i] = cell_of(box->high[i] + slack, inverse);
         cells *= 1.0 + (high[i] - low[i]);
     }
-    if (!(cells <= broad->members[level].count)) return look_at_all(broad, scratch, level, box, self);
-    if (!gather(broad, scratch, level, low, high)) return false;
-    for (int i = 0; i < scratch->heads.count; i++)
-        for (int32_t slot = scratch->heads.ids[i]; slot >= 0; slot = broad->entries[slot].next)
-            if (!note(broad, scratch, box, slot, self)) return false;
+    if (!(cells <= broad->members[level].count)) return look_at_all(broad, l, level, box);
+    fetch_blocks(broad, level, low, high);
+    if (!gather(broad, heads, level, low, high)) return false;
+    // The next ones of each cell take the places of those before them.
+    while (heads->count > 0) {
+        int left = 0;
+        for (int i = 0; i < heads->count; i++) {
+            const int32_t slot = heads->ids[i], next = broad->entries[slot].next;
+            if (next >= 0) __builtin_prefetch(&broad->entries[heads->ids[left++] = next]);
+            if (cal_box_overlap(&broad->entries[slot].box, box) && !note(broad, l, slot)) return false;
+        }
+        heads->count = left;
+    }
     return true;
 }
 
-// space: the box is cut to it; may be NULL.
-static bool look_everywhere(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box,
-                            const half_space* space, int32_t self) {
-    scratch->found.count = 0;
+// Notes all that may meet a box; NULL: nothing. False: no memory.
+static bool look_at(const cal_broad* broad, id_list* heads, const looking* l, const cal_box* box) {
+    if (box == NULL) return true;
     const bool endless = !isfinite(longest_edge(box));
     for (int i = 0; i < broad->level_count; i++) {
         const int level = broad->levels[i];
-        const bool ok = level == ENDLESS || endless ? look_at_all(broad, scratch, level, box, self)
-                                                    : look_at_level(broad, scratch, level, box, self);
+        const bool ok = level == ENDLESS || endless ? look_at_all(broad, l, level, box)
+                                                    : look_at_level(broad, heads, l, level, box);
         if (!ok) return false;
     }
-    if (space != NULL) {
-        int kept = 0;
-        for (int i = 0; i < scratch->found.count; i++)
-            if (!is_clear(space, cal_broad_box(broad, scratch->found.ids[i])))
-                scratch->found.ids[kept++] = scratch->found.ids[i];
-        scratch->found.count = kept;
-    }
-    sort_ids(scratch->found.ids, scratch->found.count);
     return true;
+}
+
+static cal_box join(const cal_box* a, const cal_box* b) {
+    cal_box out;
+    for (int i = 0; i < 3; i++) {
+        out.low[i] = a->low[i] < b->low[i] ? a->low[i] : b->low[i];
+        out.high[i] = a->high[i] > b->high[i] ? a->high[i] : b->high[i];
+    }
+    return out;
+}
+
+// How a box changes what it overlaps: one look at where it was and where it is, or two where these are far from each other.
+static bool look_at_both(cal_broad* broad, looking* l) {
+    broad->began.count = broad->ceased.count = 0;
+    l->began = &broad->began, l->ceased = &broad->ceased;
+    id_list* heads = &broad->scratch.heads;
+    if (l->now.box == NULL || l->before.box == NULL)
+        return look_at(broad, heads, l, l->now.box != NULL ? l->now.box : l->before.box);
+    const cal_box both = join(l->now.box, l->before.box);
+    if (longest_edge(&both) <= longest_edge(l->now.box) + longest_edge(l->before.box) || !isfinite(longest_edge(&both)))
+        return look_at(broad, heads, l, &both);
+    l->ceased = NULL;
+    if (!look_at(broad, heads, l, l->now.box)) return false;
+    l->began = NULL, l->ceased = &broad->ceased;
+    return look_at(broad, heads, l, l->before.box);
+}
+
+// What is in a slot.
+static region region_of(const cal_broad* broad, int32_t slot) {
+    const entry* e = &broad->entries[slot];
+    if (e->level < 0) return (region){0};
+    return (region){&e->box, e->level == ENDLESS ? &broad->spaces[e->member] : NULL};
 }
 
 static bool is_box(const cal_box* box) {
@@ -487,52 +511,34 @@ static bool is_box(const cal_box* box) {
     return true;
 }
 
-// What is in one ascending list and not in the other; room is there.
-static void difference(const id_list* in, const id_list* not_in, id_list* out) {
-    out->count = 0;
-    for (int i = 0, k = 0; i < in->count; i++) {
-        while (k < not_in->count && not_in->ids[k] < in->ids[i]) k++;
-        if (k == not_in->count || not_in->ids[k] != in->ids[i]) out->ids[out->count++] = in->ids[i];
-    }
-}
-
 static void report(const cal_broad* broad, cal_broad_changes* changes) {
-    if (changes == NULL) return;
+    sort_ids(broad->began.ids, broad->began.count);
+    sort_ids(broad->ceased.ids, broad->ceased.count);
     *changes = (cal_broad_changes){broad->began.ids, broad->ceased.ids, broad->began.count, broad->ceased.count};
 }
 
-static id_list* partners_of(const cal_broad* broad, int id) { return &broad->places[slot_of(broad, id)].partners; }
-
-// Makes room for what a move of a box does, so that nothing can fail half way.
-static bool reserve_move(cal_broad* broad, int32_t slot, int level) {
-    place* p = &broad->places[slot];
-    if (!grow_blocks(broad, broad->block_count + 1)) return false;
-    if (!reserve(&broad->members[level], broad->members[level].count + 1)) return false;
-    if (level == ENDLESS && !grow_spaces(broad, broad->members[level].count + 1)) return false;
-    if (!reserve(&broad->began, broad->scratch.found.count) ||
-        !cal_id_pool_reserve(&broad->pool, &broad->ceased, p->partners.count) ||
-        !cal_id_pool_reserve(&broad->pool, &p->partners, broad->scratch.found.count))
-        return false;
-    difference(&broad->scratch.found, &p->partners, &broad->began);
-    difference(&p->partners, &broad->scratch.found, &broad->ceased);
-    for (int i = 0; i < broad->began.count; i++) {
-        id_list* others = partners_of(broad, broad->began.ids[i]);
-        if (!cal_id_pool_reserve(&broad->pool, others, others->count + 1)) return false;
-    }
-    return true;
+// Makes room for one more box on a level, so that nothing can fail half way.
+static bool reserve_level(cal_broad* broad, int level) {
+    const int count = broad->members[level].count + 1;
+    return grow_blocks(broad, broad->block_count + 1) && reserve(&broad->members[level], count) &&
+           (level != ENDLESS || grow_spaces(broad, count));
 }
 
 // Where a box is from now on; room is there.
 static void put(cal_broad* broad, int32_t slot, const cal_box* box, int level) {
-    const place* p = &broad->places[slot];
-    uint32_t cell[3] = {0, 0, 0};
-    for (int i = 0; level != ENDLESS && i < 3; i++)
-        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
     entry* e = &broad->entries[slot];
+    uint32_t cell[3], old[3];
+    const bool stays = e->level == level;
+    if (!stays) leave(broad, slot);
+    if (level != ENDLESS) {
+        find_cell(broad, level, box, cell);
+        if (stays) find_cell(broad, level, &e->box, old);
+        const bool same = stays && memcmp(old, cell, sizeof cell) == 0;
+        if (stays && !same) unlink_cell(broad, slot);
+        if (!same) link_cell(broad, slot, level, cell);
+    }
     e->box = *box;
-    if (p->level == level && memcmp(e->cell, cell, sizeof cell) == 0) return;
-    leave(broad, slot);
-    enter(broad, slot, level, cell);
+    if (!stays) enter(broad, slot, level);
 }
 
 static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
@@ -542,19 +548,15 @@ static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_
     const int32_t slot = make_slot(broad, id);
     if (slot < 0) return CAL_NO_MEMORY;
     const int level = level_for(broad, box);
-    if (!look_everywhere(broad, &broad->scratch, box, space, slot) || !reserve_move(broad, slot, level)) {
-        if (broad->places[slot].level < 0) give_slot_back(broad, slot);
+    looking l = {.now = {box, space}, .before = region_of(broad, slot), .self = slot};
+    if (!reserve_level(broad, level) || (changes != NULL && !look_at_both(broad, &l))) {
+        if (broad->entries[slot].level < 0) give_slot_back(broad, slot);
         return CAL_NO_MEMORY;
     }
-    for (int i = 0; i < broad->began.count; i++) insert_id(partners_of(broad, broad->began.ids[i]), id);
-    for (int i = 0; i < broad->ceased.count; i++) remove_id(partners_of(broad, broad->ceased.ids[i]), id);
-    place* p = &broad->places[slot];
-    p->partners.count = broad->scratch.found.count;
-    if (p->partners.count > 0)
-        memcpy(p->partners.ids, broad->scratch.found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
     put(broad, slot, box, level);
-    if (level == ENDLESS) broad->spaces[p->member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
-    report(broad, changes);
+    if (level == ENDLESS)
+        broad->spaces[broad->entries[slot].member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
+    if (changes != NULL) report(broad, changes);
     return CAL_OK;
 }
 
@@ -571,21 +573,16 @@ cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3]
     return move(broad, id, &everything, &space, changes);
 }
 
-void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes) {
+cal_status cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
-    if (!cal_broad_has(broad, id)) return;
+    if (!cal_broad_has(broad, id)) return CAL_OK;
     const int32_t slot = slot_of(broad, id);
-    place* p = &broad->places[slot];
-    for (int i = 0; i < p->partners.count; i++) remove_id(partners_of(broad, p->partners.ids[i]), id);
+    looking l = {.before = region_of(broad, slot), .self = slot};
+    if (changes != NULL && !look_at_both(broad, &l)) return CAL_NO_MEMORY;
     leave(broad, slot);
     give_slot_back(broad, slot);
-    // The list that goes is the report; the next one starts with the memory of the last.
-    const id_list old = broad->ceased;
-    broad->ceased = p->partners;
-    p->partners = old;
-    p->partners.count = 0;
-    broad->began.count = 0;
-    report(broad, changes);
+    if (changes != NULL) report(broad, changes);
+    return CAL_OK;
 }
 
 bool cal_broad_has(const cal_broad* broad, int id) { return slot_of(broad, id) >= 0; }
@@ -594,28 +591,37 @@ const cal_box* cal_broad_box(const cal_broad* broad, int id) {
     return cal_broad_has(broad, id) ? &broad->entries[slot_of(broad, id)].box : NULL;
 }
 
-int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out) {
-    *out = NULL;
-    if (!cal_broad_has(broad, id)) return 0;
-    const id_list* partners = partners_of(broad, id);
-    *out = partners->ids;
-    return partners->count;
-}
-
 void cal_broad_scratch_free(cal_broad_scratch* scratch) {
     cal_free(scratch->heads.ids);
     cal_free(scratch->found.ids);
     *scratch = (cal_broad_scratch){0};
 }
 
-int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out) {
-    *out = NULL;
-    if (!is_box(box)) return 0;
-    if (!look_everywhere(broad, scratch, box, NULL, -1)) return -1;
+// Everyone in a region, ascending; −1: no memory.
+static int find(const cal_broad* broad, region r, int32_t self, cal_broad_scratch* scratch, const int32_t** out) {
+    const looking l = {.now = r, .self = self, .began = &scratch->found};
+    scratch->found.count = 0;
+    if (!look_at(broad, &scratch->heads, &l, r.box)) return -1;
+    sort_ids(scratch->found.ids, scratch->found.count);
     *out = scratch->found.ids;
     return scratch->found.count;
 }
 
+void cal_broad_fetch(const cal_broad* broad, int id) {
+    if (cal_broad_has(broad, id)) __builtin_prefetch(&broad->entries[slot_of(broad, id)]);
+}
+
+int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out) {
+    *out = NULL;
+    return is_box(box) ? find(broad, (region){.box = box}, -1, scratch, out) : 0;
+}
+
 int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out) {
     return cal_broad_look(broad, box, &broad->scratch, out);
+}
+
+int cal_broad_partners(cal_broad* broad, int id, const int32_t** out) {
+    *out = NULL;
+    const int32_t slot = slot_of(broad, id);
+    return slot >= 0 ? find(broad, region_of(broad, slot), slot, &broad->scratch, out) : 0;
 }

@@ -235,17 +235,19 @@ typedef struct cal_broad_changes {
 
 cal_status cal_broad_create(int capacity, cal_broad** out); // grows beyond ids below `capacity` by itself
 void cal_broad_destroy(cal_broad* broad);                   // NULL is allowed
-// Inserts box `id` (0 …, the caller's; keep them small) or moves it. changes may be NULL. CAL_BAD_ARGUMENT where the box
+// Inserts box `id` (0 …, the caller's; keep them small) or moves it. changes may be NULL: then nobody is looked for. CAL_BAD_ARGUMENT where the box
 // is empty or not a number, CAL_NO_MEMORY: nothing has changed.
 cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes);
 // The same for the half space n·x ≤ height; its box is everything.
 cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3], double height,
                                 cal_broad_changes* changes);
-void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes); // an absent id is allowed
+// An absent id is allowed. CAL_NO_MEMORY, where changes are asked for: nothing has changed.
+cal_status cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes);
 bool cal_broad_has(const cal_broad* broad, int id);
 const cal_box* cal_broad_box(const cal_broad* broad, int id);
-// Everyone whose box overlaps that of `id`, ascending; valid until the next change.
-int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out);
+void cal_broad_fetch(const cal_broad* broad, int id); // that box is about to be read
+// Everyone whose box overlaps that of `id`, ascending; valid until the next call. −1: no memory.
+int cal_broad_partners(cal_broad* broad, int id, const int32_t** out);
 // Scratch for whoever asks while others do: one each, from zeros.
 typedef struct cal_broad_ids {
     int32_t* ids;

@@ -9,6 +9,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
 #include "simulation/first_looks.h"
 #include "simulation/members.h"

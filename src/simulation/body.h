@@ -50,22 +50,23 @@ typedef enum cal_member_stage { CAL_REMOVED, CAL_NEW, CAL_BEGUN } cal_member_sta
 // What every event reads comes first, in a cache line: of ten thousand bodies little fits into a cache.
 typedef struct cal_sim_body {
     _Alignas(64) int component; // −1: fixed or driven
-    int link;                   // which of its component's bodies it is; of a multibody: the model's body
-    int multibody;              // whose link it is; −1: none
     cal_form form;
     uint32_t category, mask; // of all its shapes together
     bool round;              // all moments are equal
     bool spinning;           // turning matters: it is no ball about its centre
-    int ball_count;
+    int series;              // of a free body: where the series is in a state's numbers
     double reach;
     double box_end; // until when its swept box holds it
     int box_event;
-    int pair_count, pair_capacity;
     int first_collision_callback; // −1: none
     int* pairs;
+    int pair_count, pair_capacity;
+
     double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
+    int ball_count;
+    int link;      // which of its component's bodies it is; of a multibody: the model's body
+    int multibody; // whose link it is; −1: none
     double mass, inertia[3];
-    int series;             // of a free body: where the series is in a state's numbers
     cal_geometry* geometry; // in the frame of the principal axes; NULL: none
 
     double offset[3], turn[4]; // the centre of mass and the principal axes in the body's frame

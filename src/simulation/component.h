@@ -15,20 +15,21 @@ struct cal_contact_list;
 struct cal_group_member;
 struct cal_image;
 
+// What every look at a body reads comes first, in a cache line.
 typedef struct cal_component {
     _Alignas(64) const struct cal_component_ops* ops; // NULL: unused
-    int number;                                       // in the world's list
+    cal_queue queue;
     int body;          // the first of its own bodies, which follow each other; −1: none
+    int number;        // in the world's list
+    int domain;        // that it belongs to; 0 in a world that is not divided
     int weight;        // moving bodies
     double local_time; // how far it was asked for
-    int domain;        // that it belongs to; 0 in a world that is not divided
     int member;        // its place in that domain's list
     int going;         // the domain that it is going to be handed over to; 0: none
     int done;          // work of its events, since loads of domains were last looked at
-    cal_queue queue;
+    int unit;          // which one it is of the group that it was put into last; of another group it may be any
     struct cal_multibody* multibody;
     struct cal_contact_group* group;
-    int unit; // which one it is of the group that it was put into last; of another group it may be any
 } cal_component;
 
 // Where the numbers of what a body belongs to are in a state: q, v, and what the user set.

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/event/fetch.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/motion/search.h"
 #include "simulation/share.h"
@@ -30,29 +31,6 @@ cal_status cal_find_overlap(cal_world* world, const cal_pair* pair, cal_separati
     cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
     *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
     return CAL_OK;
-}
-
-void cal_fetch_pairs(const cal_world* world, int pair) {
-    enum { STATE = 4, COMPONENT = 8, BODY = 12, LINE = 64 };
-    const cal_pair_table* table = &world->table;
-    for (int k = 0; k < 2; k++) {
-        if (pair + BODY < table->pair_count) {
-            const char* body = (const char*)&world->bodies[table->pairs[pair + BODY].body[k]];
-            __builtin_prefetch(body);
-            __builtin_prefetch(body + LINE);
-        }
-        if (pair + COMPONENT < table->pair_count) {
-            const cal_sim_body* part = &world->bodies[table->pairs[pair + COMPONENT].body[k]];
-            if (part->component >= 0) __builtin_prefetch(&world->components[part->component]);
-            __builtin_prefetch(part->balls);
-        }
-        if (pair + STATE >= table->pair_count) continue;
-        const int component = world->bodies[table->pairs[pair + STATE].body[k]].component;
-        if (component < 0) continue;
-        const cal_queue* queue = &world->components[component].queue;
-        const char* state = (const char*)cal_saved_state_at(queue, queue->tail - 1);
-        for (int line = 0; line < 3; line++) __builtin_prefetch(state + (ptrdiff_t)line * LINE);
-    }
 }
 
 // Whether the motion of a body is there until a time, for whoever looks.

@@ -13,9 +13,6 @@ typedef struct cal_first_look {
     bool done;
 } cal_first_look;
 
-// Pairs follow each other all over space. What those after one need, from the body over its component to its state, is on its way into the
-// cache while this one is looked at.
-void cal_fetch_pairs(const cal_world* world, int pair);
 // How deep two bodies are in each other at the world's time, 0: they are not; with the size of the smaller one.
 cal_status cal_find_overlap(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
                             cal_error* error);

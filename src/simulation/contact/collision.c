@@ -6,6 +6,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/impact.h"
 #include "simulation/event/callbacks.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/search.h"
@@ -185,6 +186,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
     int components[2], junction = -1;
+    for (int i = 0; i < 2; i++) cal_fetch_partners(world, bodies[i]);
     cal_status status = count_strikes(world, bodies, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) {
         components[i] = cal_body_component(world, bodies[i], time);

@@ -8,6 +8,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/motion/search.h"
@@ -23,6 +24,19 @@ static const cal_box* box_of(const cal_domains* d, int body) {
 static const cal_box* noted_box(const cal_domains* d, const cal_domain* own, int k) {
     const int body = own->world->noted[k];
     return cal_domain_of_body(d->whole, body) == own->world->domain ? cal_broad_box(own->world->broad, body) : NULL;
+}
+
+// Of noted bodies, one after the other: what the next ones need is on its way.
+CAL_FETCH void fetch_noted(const cal_domain* own, int k) {
+    enum { BOX = 6, COMPONENT = 3 };
+    const cal_world* world = own->world;
+    if (k + BOX < world->noted_count) {
+        __builtin_prefetch(&world->bodies[world->noted[k + BOX]]);
+        cal_broad_fetch(world->broad, world->noted[k + BOX]);
+    }
+    if (k + COMPONENT >= world->noted_count) return;
+    const int component = world->bodies[world->noted[k + COMPONENT]].component;
+    if (component >= 0) __builtin_prefetch(&world->components[component]);
 }
 
 // The extent from the boxes that there are now.
@@ -58,6 +72,7 @@ void cal_border_extend(cal_domains* d, int domain) {
     own->renewed += view->noted_count - own->extended_count;
     for (; own->extended_count < view->noted_count; own->extended_count++) {
         const cal_box* box = noted_box(d, own, own->extended_count);
+        fetch_noted(own, own->extended_count);
         if (box == NULL) continue;
         cal_box_extend(&own->extent, box);
         follow(d, own, view->noted[own->extended_count], box);
@@ -131,6 +146,7 @@ static bool look_for_missed(cal_domains* d, cal_world* view, bool alone, cal_bor
 
 static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
     cal_domain* own = &d->domains[domain];
+    cal_fetch_bodies(own->world, ids, count);
     for (int i = 0; i < count; i++) {
         const int other = ids[i];
         const cal_sim_body* part = &d->whole->bodies[other];
@@ -170,6 +186,7 @@ static void look_around(cal_domains* d, int domain) {
     for (int k = 0; enough && k < own->world->noted_count; k++) {
         const int body = own->world->noted[k];
         const cal_box* box = noted_box(d, own, k);
+        fetch_noted(own, k);
         if (box == NULL) continue;
         for (int i = 0; enough && i < own->near_count; i++) {
             const cal_domain* other = &d->domains[own->near[i]];

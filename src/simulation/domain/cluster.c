@@ -5,6 +5,7 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
@@ -91,6 +92,7 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
     }
     for (int k = 0; !d->given && c->body >= 0 && k < c->weight; k++) {
         const cal_sim_body* part = &whole->bodies[c->body + k];
+        cal_fetch_partners(whole, c->body + k);
         for (int i = 0; i < part->pair_count; i++) {
             const int* pair = whole->table.pairs[part->pairs[i]].body;
             const cal_sim_body* other = &whole->bodies[pair[0] == c->body + k ? pair[1] : pair[0]];

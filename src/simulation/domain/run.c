@@ -6,6 +6,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
 #include "simulation/event/loops.h"
 #include "simulation/members.h"
@@ -100,6 +101,7 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
         view->report.events++;
         domain->events++;
         cal_events_schedule(&view->events, event, (double)INFINITY, 0);
+        cal_fetch_events(view);
         const int owner = cal_price_owner(view, &slot);
         const int64_t before = work_of(view);
         status = cal_progress_check(view, &slot, view->window, error);

@@ -6,13 +6,17 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/world.h"
 #include <string.h>
 
 #define SHORTEST_BOX 0.0064 // in windows of the world: 0.1 ms where groups are checked at 100 Hz
-#define TRAVEL 2.9          // of a reach: how far a body goes in its box; a ball's is then under five of its radii
+// Of a reach: how far a body goes in its box at least, where that fills the least power of two that leaves so much. What is no ball is searched
+// for impacts, again with each box.
+#define LEAST_WAY 0.5
+#define LEAST_SEARCHED_WAY 1.5
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
@@ -60,25 +64,37 @@ cal_status cal_box_of_motion(cal_world* world, int body, double from, double to,
     return status;
 }
 
+static void box_flight(const cal_sim_body* part, const cal_flight* flight, double h, cal_box* out) {
+    const double* a = flight->acceleration;
+    const double pad = part->reach + sqrt(cal_dot3(a, a)) * h * h / 8.0;
+    for (int i = 0; i < 3; i++) {
+        out->low[i] = fmin(flight->ends[0][i], flight->ends[1][i]) - pad;
+        out->high[i] = fmax(flight->ends[0][i], flight->ends[1][i]) + pad;
+    }
+}
+
 // A free body's parabola needs no orientation, and no series as far as the box goes.
 cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out) {
     cal_flight flight;
     if (!cal_free_body_flight(world, body, from, to, &flight)) return cal_box_of_motion(world, body, from, to, out);
-    const double h = to - from, *a = flight.acceleration;
-    const double pad = world->bodies[body].reach + sqrt(cal_dot3(a, a)) * h * h / 8.0;
-    for (int i = 0; i < 3; i++) {
-        out->low[i] = fmin(flight.ends[0][i], flight.ends[1][i]) - pad;
-        out->high[i] = fmax(flight.ends[0][i], flight.ends[1][i]) + pad;
-    }
+    box_flight(&world->bodies[body], &flight, to - from, out);
     return CAL_OK;
 }
 
-// For how long a body goes no further than its box should reach.
-static double box_length(const cal_world* world, int body, double room, const cal_motion* at) {
-    const double speed = sqrt(cal_dot3(at->u, at->u)), way = TRAVEL * world->bodies[body].reach;
+// For how long a body is in a box that fills a cell of the broad phase: a longer one is looked for in twice as many of twice the size, a
+// shorter one ends sooner. turn: the most that it turns at, where a box is wider for that (sweep_flight).
+static double box_length(const cal_world* world, int body, double room, const double velocity[3], double turn) {
+    const double reach = world->bodies[body].reach, interval = 1.0 / world->def.group_rate;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    const double width = 2.0 * (reach + g * interval * interval + 2.0 * interval * reach * turn);
+    double speed = 0.0;
+    for (int i = 0; i < 3; i++) speed = fmax(speed, fabs(velocity[i]));
+    const double least = world->bodies[body].form == CAL_FORM_BALLS ? LEAST_WAY : LEAST_SEARCHED_WAY;
+    int exponent;
+    frexp(width + least * reach, &exponent);
+    const double way = ldexp(1.0, exponent) - width - interval * speed;
     // length (speed + g length) = way
-    const double most = 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way));
+    const double most = way > 0.0 ? 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way)) : 0.0;
     return fmax(fmin(most, room), fmin(SHORTEST_BOX * world->window, room));
 }
 
@@ -140,8 +156,9 @@ static bool turns_at(const cal_world* world, int body, double time) {
     return knot->time == time && knot->kind != CAL_STEP;
 }
 
-// Of a free body that flies all the time, see below; its turning rate is bounded, and nothing of the series is needed. False: it does not.
-static bool hold_flight_longer(const cal_world* world, int body, double from, double to, cal_box* box) {
+// The box of a free body that flies all the time, with what it holds longer (see below); its turning rate is bounded, and nothing of the
+// series is needed. False: it does not.
+static bool sweep_flight(const cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
     cal_flight flight;
     if (part->component < 0 || !world->components[part->component].ops->single ||
@@ -149,6 +166,7 @@ static bool hold_flight_longer(const cal_world* world, int body, double from, do
         return false;
     const double interval = 1.0 / world->def.group_rate, turned = interval * part->reach * flight.turn;
     const double fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
+    box_flight(part, &flight, to - from, box);
     join_point(box, flight.ends[1], part->reach + fall + turned);
     for (int i = 0; i < 3; i++) flight.ends[1][i] += interval * flight.velocity[i];
     join_point(box, flight.ends[1], part->reach + fall + turned);
@@ -162,7 +180,6 @@ static bool hold_flight_longer(const cal_world* world, int body, double from, do
 static cal_status hold_longer(cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
-    if (hold_flight_longer(world, body, from, to, box)) return CAL_OK;
     if (part->component < 0 || cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fall = 0.5 * g * interval * interval;
     cal_status status = join_ahead(world, body, to, true, fall, 0.0, box);
@@ -198,8 +215,11 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
 static cal_status move_box(cal_world* world, int body, double from, double to, int* began, cal_error* error) {
     cal_box box;
     cal_broad_changes changes;
-    cal_status status = cal_body_ops(world, body)->box(world, body, from, to, &box);
-    if (status == CAL_OK) status = hold_longer(world, body, from, to, &box);
+    cal_status status = CAL_OK;
+    if (!sweep_flight(world, body, from, to, &box)) {
+        status = cal_body_ops(world, body)->box(world, body, from, to, &box);
+        if (status == CAL_OK) status = hold_longer(world, body, from, to, &box);
+    }
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {
@@ -207,6 +227,7 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
         return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
                         cal_body_name_at(world, body, name, sizeof name), from, cal_status_text(status));
     }
+    cal_fetch_lists(world, changes.ceased, changes.ceased_count);
     for (int i = 0; i < changes.ceased_count; i++) {
         const int pair = cal_pair_find(world, body, changes.ceased[i]);
         if (pair >= 0) cal_pair_remove(world, pair);
@@ -228,6 +249,7 @@ static bool is_to_change(const cal_world* world, int body, double time) {
 
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
     cal_status status = CAL_OK;
+    cal_fetch_bodies(world, world->partners, began);
     for (int i = 0; status == CAL_OK && i < began; i++) {
         const int other = world->partners[i];
         if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
@@ -247,15 +269,22 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
 
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     const cal_presence here = cal_body_presence(world, body);
-    cal_motion at;
     const int component = cal_body_component(world, body, time);
     const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
-    // How it is turned does not matter.
-    const cal_status status =
-        cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
-    if (status != CAL_OK) return status;
-    const double room = ops->room(world, component, time);
-    *here.box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
+    double length = ops->room(world, component, time);
+    if (component >= 0 && !ops->stepped) {
+        cal_flight flight;
+        cal_motion at;
+        if (ops->single && cal_free_body_flight(world, body, time, time, &flight)) {
+            length = box_length(world, body, length, flight.velocity, flight.turn);
+        } else { // how it is turned does not matter
+            const cal_status status =
+                cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
+            if (status != CAL_OK) return status;
+            length = box_length(world, body, length, at.u, 0.0);
+        }
+    }
+    *here.box_end = time + length;
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
@@ -302,5 +331,6 @@ cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* 
 }
 
 cal_status cal_body_stepped(cal_world* world, int body, int group, double time, cal_error* error) {
+    cal_fetch_partners(world, body);
     return change(world, body, group, time, error);
 }

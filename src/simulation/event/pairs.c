@@ -250,38 +250,39 @@ typedef struct horizon {
     bool last;
 } horizon;
 
+static double boxes_end(const cal_world* world, const cal_pair* p) {
+    return fmin(*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end);
+}
+
 // A search looks as far as the boxes go. Where the balls about the two do not overlap before that, nothing is to be looked at before they
 // do; and what may go on with their series (boxed: nobody may) is looked at until they do not any more.
-static horizon horizon_of(const cal_world* world, const cal_pair* p, double time, bool boxed) {
-    const bool settled = is_settled(world, p, time);
-    horizon h = {.clear = time, .exact = settled && cal_has_formula(world, p, time)};
-    h.end = h.exact
-                ? (double)INFINITY
-                : fmin(*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end);
-    h.last = h.exact;
-    if (h.exact || !settled) return h;
-    double overlap[2];
-    cal_reach_interval(world, p, time, overlap);
-    h.clear = overlap[0];
+static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, const double overlap[2], bool boxed) {
+    horizon h = {.clear = overlap[0], .end = boxes_end(world, p)};
     h.last = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
     if (h.last) h.end = overlap[1];
     return h;
 }
 
-static cal_status look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
-                       cal_error* error) {
+static horizon horizon_of(const cal_world* world, const cal_pair* p, double time, bool boxed) {
+    if (!is_settled(world, p, time)) return (horizon){.clear = time, .end = boxes_end(world, p)};
+    if (cal_has_formula(world, p, time))
+        return (horizon){.clear = time, .end = (double)INFINITY, .exact = true, .last = true};
+    double overlap[2];
+    cal_reach_interval(world, p, time, overlap);
+    return horizon_of_overlap(world, p, overlap, boxed);
+}
+
+static cal_status look_within(cal_world* world, const cal_pair* p, double time, const horizon* h, cal_prediction* out,
+                              cal_error* error) {
     const int a = p->body[0], b = p->body[1];
-    *out = (cal_prediction){.time = (double)INFINITY, .off = !world->placing && cal_component_holds(world, a, b, time)};
-    if (out->off || world->placing) return CAL_OK;
-    const horizon h = horizon_of(world, p, time, boxed);
-    if (h.clear > h.end) {
-        out->time = h.clear;
+    if (h->clear > h->end) {
+        *out = (cal_prediction){.time = h->clear};
         return CAL_OK;
     }
     cal_hit hit = {(double)INFINITY, 0.0};
-    for (double from = h.exact ? time : search_start(world, p, time);;) {
+    for (double from = h->exact ? time : search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
-        const cal_status status = cal_find_hit(world, p, from, fmin(h.end, change), &hit, error);
+        const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, error);
         if (status != CAL_OK) return status;
         // What is final has happened, also where a search that begins before finds it again.
         if (world->domain != CAL_DOMAIN_WHOLE && hit.time < world->gvt && from < world->gvt) {
@@ -289,13 +290,25 @@ static cal_status look(cal_world* world, const cal_pair* p, double time, bool bo
             from = world->gvt;
             continue;
         }
-        if (hit.time < (double)INFINITY || !(change < h.end)) break;
+        if (hit.time < (double)INFINITY || !(change < h->end)) break;
         from = change;
     }
-    out->hit = hit.time < (double)INFINITY;
-    out->open = !out->hit && !h.last;
-    out->time = out->hit ? hit.time : h.last ? (double)INFINITY : look_again(world, p, h.end, time);
+    const bool found = hit.time < (double)INFINITY;
+    *out = (cal_prediction){.time = found     ? hit.time
+                                    : h->last ? (double)INFINITY
+                                              : look_again(world, p, h->end, time),
+                            .hit = found,
+                            .open = !found && !h->last};
     return CAL_OK;
+}
+
+static cal_status look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
+                       cal_error* error) {
+    const bool off = !world->placing && cal_component_holds(world, p->body[0], p->body[1], time);
+    *out = (cal_prediction){.time = (double)INFINITY, .off = off};
+    if (off || world->placing) return CAL_OK;
+    const horizon h = horizon_of(world, p, time, boxed);
+    return look_within(world, p, time, &h, out, error);
 }
 
 // On ranks a look by another rank is found by its place in the row of looks of a domain: who repeats a run comes to the same ones, at the
@@ -345,6 +358,28 @@ bool cal_pair_waits(const cal_world* world, const cal_pair* p, double time, cal_
     return overlap[0] > time;
 }
 
+// What most predictions come to, of what flies from its newest state on, without looking for that state again and again. The same as what
+// follows, where it applies; false: it does not.
+static bool predict_flight(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_status* status,
+                           cal_error* error) {
+    cal_hit hit;
+    double overlap[2];
+    if (world->placing) return false;
+    const cal_flight_look found = cal_look_at_flight(world, p, time, &hit, overlap);
+    if (found == CAL_FLIGHT_OF_BALLS) {
+        world->report.predictions++;
+        *out = (cal_prediction){.time = hit.time, .hit = hit.time < (double)INFINITY};
+        return true;
+    }
+    if (found == CAL_NO_FLIGHT || world->domain == CAL_DOMAIN_BORDER) return false;
+    *out = (cal_prediction){.time = overlap[0]};
+    if (overlap[0] > time) return true;
+    if (world->memo != NULL) return false;
+    const horizon h = horizon_of_overlap(world, p, overlap, false);
+    *status = look_within(world, p, time, &h, out, error);
+    return true;
+}
+
 cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
     cal_pair* p = &world->table.pairs[pair];
     // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
@@ -359,9 +394,9 @@ cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* 
         return schedule_bound(world, p, time, error);
     }
     cal_prediction found;
-    const cal_status status = cal_pair_waits(world, p, time, &found)
-                                  ? CAL_OK
-                                  : cal_pair_look(world, p, time, world->domain == CAL_DOMAIN_BORDER, &found, error);
+    cal_status status = CAL_OK;
+    if (!predict_flight(world, p, time, &found, &status, error) && !cal_pair_waits(world, p, time, &found))
+        status = cal_pair_look(world, p, time, world->domain == CAL_DOMAIN_BORDER, &found, error);
     if (status == CAL_OK) cal_pair_take(world, pair, &found);
     return status;
 }

@@ -12,8 +12,8 @@ typedef enum cal_pair_kind {
 } cal_pair_kind;
 
 typedef struct cal_pair {
-    int body[2];  // ascending
-    int place[2]; // in the bodies' lists
+    _Alignas(32) int body[2]; // ascending
+    int place[2];             // in the bodies' lists
     int32_t kind;
     int event; // −1: the pair is not in use
     bool hit;  // the event is a collision, not the end of what was searched

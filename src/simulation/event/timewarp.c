@@ -11,6 +11,7 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/loops.h"
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
@@ -91,6 +92,7 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
+        cal_fetch_events(world);
         status = cal_progress_check(world, &slot, world->window, error);
         if (status == CAL_OK) status = cal_event_process(world, &slot, world->now, error);
         if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = cal_force_rollback(world, error);

@@ -4,29 +4,21 @@
 #include "simulation/world.h"
 #include <string.h>
 
-void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, double out[3]) {
-    const double* c = part->balls[ball];
-    if (part->spinning) {
-        cal_rotate3(at->pose.rotation, c, out);
-        for (int i = 0; i < 3; i++) out[i] += at->pose.position[i];
-    } else {
-        memcpy(out, at->pose.position, 3 * sizeof *out);
-    }
+void cal_solid_pose(const cal_sim_body* part, const cal_motion* at, cal_pose* out) {
+    cal_multiply33(at->pose.rotation, part->solid->block.rotation, out->rotation);
+    cal_rotate3(at->pose.rotation, part->solid->block.position, out->position);
+    for (int i = 0; i < 3; i++) out->position[i] += at->pose.position[i];
 }
 
-// Normal (towards the point), distance of a point from a plane or a block, and the nearest point on it.
-double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const double point[3], double normal[3],
+double cal_from_solid(const cal_sim_body* part, const cal_pose* pose, const double point[3], double normal[3],
                       double nearest[3]) {
-    cal_pose pose;
-    cal_multiply33(at->pose.rotation, part->solid->block.rotation, pose.rotation);
-    cal_rotate3(at->pose.rotation, part->solid->block.position, pose.position);
     double local[3], away[3];
-    for (int i = 0; i < 3; i++) away[i] = point[i] - (pose.position[i] += at->pose.position[i]);
-    cal_unrotate3(pose.rotation, away, local);
+    for (int i = 0; i < 3; i++) away[i] = point[i] - pose->position[i];
+    cal_unrotate3(pose->rotation, away, local);
     double distance;
     if (part->form == CAL_FORM_PLANE) {
         distance = local[2];
-        for (int i = 0; i < 3; i++) normal[i] = pose.rotation[3 * i + 2];
+        for (int i = 0; i < 3; i++) normal[i] = pose->rotation[3 * i + 2];
     } else {
         double beyond[3], square = 0.0;
         for (int i = 0; i < 3; i++) {
@@ -45,7 +37,7 @@ double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const doub
             beyond[side] = local[side] < 0.0 ? -1.0 : 1.0;
             distance = fabs(local[side]) - part->solid->half[side];
         }
-        cal_rotate3(pose.rotation, beyond, normal);
+        cal_rotate3(pose->rotation, beyond, normal);
     }
     for (int i = 0; i < 3; i++) nearest[i] = point[i] - distance * normal[i];
     return distance;
@@ -54,7 +46,9 @@ double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const doub
 // Balls against balls, a plane or a block; a has the balls.
 static void measure_rounded(const cal_sim_body* a, const cal_motion* at_a, const cal_sim_body* b,
                             const cal_motion* at_b, cal_separation* out) {
+    cal_pose solid;
     out->distance = (double)INFINITY;
+    if (b->form != CAL_FORM_BALLS) cal_solid_pose(b, at_b, &solid);
     for (int i = 0; i < a->ball_count; i++) {
         double x[3];
         cal_place_ball(a, at_a, i, x);
@@ -68,7 +62,7 @@ static void measure_rounded(const cal_sim_body* a, const cal_motion* at_a, const
                 distance = length - a->balls[i][3] - b->balls[j][3];
                 for (int k = 0; k < 3; k++) y[k] += b->balls[j][3] * n[k];
             } else {
-                distance = cal_from_solid(b, at_b, x, n, y) - a->balls[i][3];
+                distance = cal_from_solid(b, &solid, x, n, y) - a->balls[i][3];
             }
             if (distance >= out->distance) continue;
             out->distance = distance;

@@ -32,22 +32,16 @@
 #define TOUCH 4e-15         // of balls, relative to sizes and distances from the origin
 #define TOUCH_GENERAL 1e-11 // of other shapes, relative to the reach of the smaller one
 enum { MOST_STEPS = 1000000, MOST_DOUBLINGS = 24 };
-// Balls of a body that are placed once for all balls of the other one, and how many times the least interval of a bisection it is
-// worth knowing of who is far apart.
-enum { FEW_BALLS = 8, MANY_WIDTHS = 64 };
+enum { FEW_BALLS = 8 }; // of a body that are placed once for all balls of the other one
 
-// Of balls of two bodies: a bit for each two that do not touch within an interval about a time, whatever the motions do.
-typedef struct far_balls {
-    uint64_t bits;
-    double time, within;
-} far_balls;
-
+// Two bodies that are followed. Where they are, `until` and what comes with it is filled in by a look: searches are many, and short.
 typedef struct chase {
     cal_world* world;
-    int body[2];
+    const cal_pair* pair;
+    const cal_sim_body* part[2];
     cal_motion at[2];
     cal_free_view view[2];
-    far_balls far;
+    bool placed[2]; // of a fixed body: it is where it is
     cal_motion_bounds limits[2];
     double until;           // how far the bounds hold
     double acceleration[3]; // of the first one's centre, seen from the other's
@@ -60,7 +54,7 @@ typedef struct chase {
 static cal_status bound_chase(chase* c, double from, double to) {
     c->until = to;
     for (int i = 0; i < 2; i++) {
-        const cal_status status = cal_body_bounds(c->world, c->body[i], from, to, &c->limits[i]);
+        const cal_status status = cal_body_bounds(c->world, c->pair->body[i], from, to, &c->limits[i]);
         if (status != CAL_OK) return status;
         c->until = fmin(c->until, c->limits[i].until);
     }
@@ -70,24 +64,32 @@ static cal_status bound_chase(chase* c, double from, double to) {
     return CAL_OK;
 }
 
-static chase begin_chase(cal_world* world, const cal_pair* pair) {
-    chase c = {.world = world, .body = {pair->body[0], pair->body[1]}, .size = (double)INFINITY};
+static void begin_chase(cal_world* world, const cal_pair* pair, chase* c) {
+    c->world = world;
+    c->pair = pair;
+    c->size = (double)INFINITY;
+    c->warm = (cal_distance_cache){0};
     for (int i = 0; i < 2; i++) {
-        const cal_sim_body* part = &world->bodies[c.body[i]];
-        if (part->component >= 0) c.size = fmin(c.size, part->reach);
+        const cal_sim_body* part = c->part[i] = &world->bodies[pair->body[i]];
+        c->view[i].part = NULL;
+        c->placed[i] = false;
+        c->limits[i] = (cal_motion_bounds){0};
+        if (part->component >= 0) c->size = fmin(c->size, part->reach);
     }
-    return c;
 }
 
 static cal_status move_to(chase* c, double time) {
     for (int i = 0; i < 2; i++) {
+        cal_free_view* view = &c->view[i];
         cal_status status = CAL_OK;
-        if (!cal_free_view_holds(&c->view[i], time))
-            status = cal_free_body_view(c->world, c->body[i], time, &c->view[i]);
-        if (status == CAL_OK && c->view[i].part != NULL)
-            cal_free_view_at(&c->view[i], time, c->view[i].part->spinning, &c->at[i]);
-        else if (status == CAL_OK)
-            status = cal_body_place_at(c->world, c->body[i], time, &c->at[i]);
+        if (c->placed[i]) continue;
+        if (!cal_free_view_holds(view, time)) status = cal_free_body_view(c->world, c->pair->body[i], time, view);
+        if (status == CAL_OK && view->part != NULL) {
+            cal_free_view_at(view, time, view->part->spinning, &c->at[i]);
+        } else if (status == CAL_OK) {
+            status = cal_body_place_at(c->world, c->pair->body[i], time, &c->at[i]);
+            c->placed[i] = c->part[i]->component < 0 && c->part[i]->def.motion == CAL_FIXED;
+        }
         if (status != CAL_OK) return status;
     }
     return CAL_OK;
@@ -107,6 +109,62 @@ static double closing_time(double gap, double speed, double k) {
     return k > 0.0 ? (root - speed) / k : (double)INFINITY;
 }
 
+// Who of a pair has the balls, and the other one, which has balls, too, or is a plane or a block; with the centres of the other one's first
+// balls, or where its solid is.
+typedef struct rounded {
+    int a, b;
+    const cal_sim_body *p, *q;
+    bool balls;
+    int count; // of what the other one has
+    double places[FEW_BALLS][3];
+    cal_pose solid;
+} rounded;
+
+static void place_rounded(const chase* c, rounded* r) {
+    r->a = c->part[0]->form == CAL_FORM_BALLS ? 0 : 1;
+    r->b = 1 - r->a;
+    r->p = c->part[r->a], r->q = c->part[r->b];
+    r->balls = r->q->form == CAL_FORM_BALLS;
+    r->count = r->balls ? r->q->ball_count : 1;
+    if (!r->balls) cal_solid_pose(r->q, &c->at[r->b], &r->solid);
+    for (int j = 0; r->balls && j < r->count && j < FEW_BALLS; j++) cal_place_ball(r->q, &c->at[r->b], j, r->places[j]);
+}
+
+// The gap between a ball of p with its centre at x and what q has there, and the nearest point y (of a ball: its centre). Of a solid n is the
+// normal towards x, of a ball the way there.
+static double gap_between(const chase* c, const rounded* r, const double x[3], double radius, int j, double n[3],
+                          double y[3]) {
+    if (!r->balls) return cal_from_solid(r->q, &r->solid, x, n, y) - radius;
+    if (j < FEW_BALLS)
+        for (int d = 0; d < 3; d++) y[d] = r->places[j][d];
+    else
+        cal_place_ball(r->q, &c->at[r->b], j, y);
+    for (int d = 0; d < 3; d++) n[d] = x[d] - y[d];
+    return sqrt(cal_dot3(n, n)) - radius - r->q->balls[j][3];
+}
+
+// Makes n a normal.
+static void find_normal(const rounded* r, double n[3]) {
+    if (!r->balls) return;
+    const double length = sqrt(cal_dot3(n, n));
+    for (int d = 0; d < 3; d++) n[d] = length > 0.0 ? n[d] / length : (double)(d == 2);
+}
+
+static double far_from_origin(const double x[3], double radius) {
+    return fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + radius;
+}
+
+// How fast a ball of p at x comes nearer to a point y of q along n, and whether it rests there: what does not come nearer in a window by as
+// much as places are rounded to rests against it.
+static double closing_speed(const chase* c, const rounded* r, const double x[3], const double v[3], double radius,
+                            const double n[3], const double y[3], bool* rests) {
+    double w[3];
+    cal_point_velocity(&c->at[r->b], y, w);
+    const double closing = cal_dot3(n, w) - cal_dot3(n, v);
+    *rests = closing * c->world->window <= DBL_EPSILON * far_from_origin(x, radius);
+    return closing;
+}
+
 // How far a point on a body is from the straight line, in acceleration, because the body turns.
 static double bend(const cal_motion_bounds* limits, const double arm[3]) {
     return (limits->twist + limits->turn * limits->turn) * sqrt(cal_dot3(arm, arm));
@@ -114,115 +172,80 @@ static double bend(const cal_motion_bounds* limits, const double arm[3]) {
 
 // By how much of its acceleration, seen from the other's, the centre of one comes nearer against a normal towards it.
 static double acceleration_against(const chase* c, int which, const double n[3]) {
-    const double along = cal_dot3(n, c->acceleration);
-    return fmax(which == 0 ? -along : along, 0.0);
+    const double along = cal_dot3(n, c->acceleration), against = which == 0 ? -along : along;
+    return against > 0.0 ? against : 0.0;
 }
 
-// Who of a pair has the balls, and the other one, which has balls, too, or is a plane or a block.
-typedef struct rounded {
-    int a, b;
-    const cal_sim_body *p, *q;
-    bool balls;
-    int count; // of what the other one has
-} rounded;
-
-static rounded rounded_of(const chase* c) {
-    rounded r = {.a = c->world->bodies[c->body[0]].form == CAL_FORM_BALLS ? 0 : 1};
-    r.b = 1 - r.a;
-    r.p = &c->world->bodies[c->body[r.a]], r.q = &c->world->bodies[c->body[r.b]];
-    r.balls = r.q->form == CAL_FORM_BALLS;
-    r.count = r.balls ? r.q->ball_count : 1;
-    return r;
+// How fast balls of two bodies can come nearer to each other at most, and the most that this can grow: what the centres do, and what turning
+// adds at the reach of a body.
+static void fastest(const chase* c, double* speed, double* k) {
+    double u[3];
+    for (int d = 0; d < 3; d++) u[d] = c->at[0].u[d] - c->at[1].u[d];
+    *speed = sqrt(cal_dot3(u, u)), *k = c->relative;
+    for (int i = 0; i < 2; i++) {
+        if (!c->part[i]->spinning) continue;
+        *speed += sqrt(cal_dot3(c->at[i].w, c->at[i].w)) * c->part[i]->reach;
+        *k += (c->limits[i].twist + c->limits[i].turn * c->limits[i].turn) * c->part[i]->reach;
+    }
 }
 
-static bool can_be_far(const rounded* r) { return r->p->ball_count <= FEW_BALLS && r->count <= FEW_BALLS; }
-
-static uint64_t bit_of(int i, int j) { return UINT64_C(1) << (i * FEW_BALLS + j); }
-
-// The gap between a ball of p with its centre at x and what q has there, the normal n towards x, and the nearest point y (of a ball: its
-// centre). places: of the first balls of q.
-static double gap_between(const chase* c, const rounded* r, const double x[3], double radius, int j,
-                          double places[FEW_BALLS][3], double n[3], double y[3]) {
-    if (!r->balls) return cal_from_solid(r->q, &c->at[r->b], x, n, y) - radius;
-    if (j < FEW_BALLS)
-        for (int d = 0; d < 3; d++) y[d] = places[j][d];
-    else
-        cal_place_ball(r->q, &c->at[r->b], j, y);
-    for (int d = 0; d < 3; d++) n[d] = x[d] - y[d];
-    const double length = sqrt(cal_dot3(n, n));
-    for (int d = 0; d < 3; d++) n[d] = length > 0.0 ? n[d] / length : (double)(d == 2);
-    return length - radius - r->q->balls[j][3];
-}
-
-static void place_balls(const chase* c, const rounded* r, double places[FEW_BALLS][3]) {
-    for (int j = 0; r->balls && j < r->count && j < FEW_BALLS; j++) cal_place_ball(r->q, &c->at[r->b], j, places[j]);
-}
-
-static double far_from_origin(const double x[3], double radius) {
-    return fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + radius;
-}
-
-// The soonest that any ball of a can touch b, and whether one does now, to a share of sizes and distances from the origin. skipped: bits
-// of those that are known to be far apart.
-static sight look_rounded(const chase* c, double share, uint64_t skipped) {
-    const rounded r = rounded_of(c);
+// The soonest that any ball of p can touch q, and whether one does now, to a share of sizes and distances from the origin.
+static sight look_rounded(const chase* c) {
+    rounded r;
+    place_rounded(c, &r);
     const cal_sim_body *p = r.p, *q = r.q;
     const cal_motion *at_p = &c->at[r.a], *at_q = &c->at[r.b];
     const double turning =
         r.balls || cal_dot3(at_q->w, at_q->w) == 0.0 ? 0.0 : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
-    double places[FEW_BALLS][3];
-    place_balls(c, &r, places);
+    double most = 0.0, k_most = 0.0;
+    if (r.balls) fastest(c, &most, &k_most);
     sight s = {.step = (double)INFINITY};
     for (int i = 0; i < p->ball_count; i++) {
         const double* ball = p->balls[i];
         double x[3], v[3];
-        if (skipped != 0 && (~skipped >> (i * FEW_BALLS) & ((1u << r.count) - 1)) == 0) continue;
         cal_place_ball(p, at_p, i, x);
         cal_point_velocity(at_p, x, v);
         const double k_p = c->slack + (p->spinning ? bend(&c->limits[r.a], ball) : 0.0);
         for (int j = 0; j < r.count; j++) {
-            double n[3], y[3], w[3];
-            if (skipped != 0 && (skipped & bit_of(i, j)) != 0) continue;
-            const double gap = gap_between(c, &r, x, ball[3], j, places, n, y);
+            double n[3], y[3];
+            bool rests;
+            const double gap = gap_between(c, &r, x, ball[3], j, n, y);
+            const double least = TOUCH * far_from_origin(x, ball[3]);
+            // Too far away to be the first.
+            if (r.balls && gap > least && gap >= s.step * (most + 0.5 * k_most * s.step)) continue;
+            find_normal(&r, n);
             const double k = k_p + (turning > 0.0 ? c->relative - c->slack : acceleration_against(c, r.a, n)) +
                              (r.balls && q->spinning ? bend(&c->limits[r.b], q->balls[j]) : 0.0);
-            cal_point_velocity(at_q, y, w);
-            const double closing = cal_dot3(n, w) - cal_dot3(n, v);
-            const double far = far_from_origin(x, ball[3]), touch = share * far;
-            // What does not come nearer in a window by as much as places are rounded to rests against it.
-            const bool rests = closing * c->world->window <= DBL_EPSILON * far;
-            const double step = closing_time(fmax(gap, rests ? TOUCH * far : 0.0), closing + turning, k);
-            const bool touching = gap <= touch && !rests;
+            const double closing = closing_speed(c, &r, x, v, ball[3], n, y, &rests);
+            const double room = rests ? least : 0.0;
+            const double step = closing_time(gap > room ? gap : room, closing + turning, k);
+            const bool touching = gap <= least && !rests;
             if (touching ? !s.touching || closing > s.speed : !s.touching && step < s.step) s.speed = closing;
             s.touching |= touching;
-            s.step = fmin(s.step, step);
+            if (step < s.step) s.step = step;
         }
     }
     return s;
 }
 
-// Which balls cannot touch within an interval about a time at which the bodies are placed: a gap closes no faster than the centres'
-// relative speed, what that can change by, and how fast the balls go about the centres; and it is known to what places are rounded to, a
-// few times. Only of balls, and of what is fixed.
-static far_balls find_far(const chase* c, double time, double within) {
-    const rounded r = rounded_of(c);
-    far_balls out = {.time = time, .within = within};
-    if (!can_be_far(&r) || (!r.balls && (r.q->component >= 0 || r.q->def.motion != CAL_FIXED))) return out;
-    double places[FEW_BALLS][3], relative[3];
-    place_balls(c, &r, places);
-    for (int d = 0; d < 3; d++) relative[d] = c->at[0].u[d] - c->at[1].u[d];
-    const double speed = sqrt(cal_dot3(relative, relative)) + c->relative * within + c->limits[r.a].turn * r.p->reach +
-                         (r.balls ? c->limits[r.b].turn * r.q->reach : 0.0);
+// Whether any ball of p overlaps q and approaches it.
+static bool touches_rounded(const chase* c) {
+    rounded r;
+    place_rounded(c, &r);
     for (int i = 0; i < r.p->ball_count; i++) {
-        double x[3], n[3], y[3];
+        const double radius = r.p->balls[i][3];
+        double x[3], v[3], n[3], y[3];
         cal_place_ball(r.p, &c->at[r.a], i, x);
         for (int j = 0; j < r.count; j++) {
-            const double gap = gap_between(c, &r, x, r.p->balls[i][3], j, places, n, y);
-            const double rounded_to = 64.0 * DBL_EPSILON * far_from_origin(x, r.p->balls[i][3]);
-            if (gap > speed * within + rounded_to) out.bits |= bit_of(i, j);
+            bool rests;
+            if (!(gap_between(c, &r, x, radius, j, n, y) <= 0.0)) continue;
+            find_normal(&r, n);
+            cal_point_velocity(&c->at[r.a], x, v);
+            closing_speed(c, &r, x, v, radius, n, y, &rests);
+            if (!rests) return true;
         }
     }
-    return out;
+    return false;
 }
 
 static cal_sweep sweep_of(const chase* c, int which) {
@@ -231,7 +254,7 @@ static cal_sweep sweep_of(const chase* c, int which) {
     cal_sweep sweep = {.slack = limits->slack, .twist = limits->twist, .loose = limits->loose};
     for (int i = 0; i < 3; i++) {
         sweep.u[i] = at->u[i];
-        sweep.w[i] = c->world->bodies[c->body[which]].spinning ? at->w[i] : 0.0;
+        sweep.w[i] = c->part[which]->spinning ? at->w[i] : 0.0;
         sweep.acceleration[i] = limits->acceleration[i];
     }
     return sweep;
@@ -239,9 +262,8 @@ static cal_sweep sweep_of(const chase* c, int which) {
 
 static void advance(chase* c, double horizon, cal_advance* out) {
     const cal_sweep sweep[2] = {sweep_of(c, 0), sweep_of(c, 1)};
-    cal_advance_pair(c->world->bodies[c->body[0]].geometry, &c->at[0].pose, &sweep[0],
-                     c->world->bodies[c->body[1]].geometry, &c->at[1].pose, &sweep[1], horizon, TOUCH_GENERAL * c->size,
-                     &c->warm, out);
+    cal_advance_pair(c->part[0]->geometry, &c->at[0].pose, &sweep[0], c->part[1]->geometry, &c->at[1].pose, &sweep[1],
+                     horizon, TOUCH_GENERAL * c->size, &c->warm, out);
 }
 
 // Pieces that count as touching are followed until time cannot resolve what is left: at 1 mm/s, 1e-11 m are 1e-8 s.
@@ -259,15 +281,15 @@ static double resolution(const cal_world* world, double time) {
 }
 
 // Looks at a time, with bounds as far as `to`; a root that time cannot resolve counts as touching.
-static cal_status look(chase* c, const cal_pair* pair, double time, double to, sight* out) {
+static cal_status look(chase* c, double time, double to, sight* out) {
     // Balls that touch at the end do so whatever the bounds are.
-    const bool ends = time == to && pair->kind == CAL_PAIR_GENERAL;
+    const bool general = c->pair->kind == CAL_PAIR_GENERAL, ends = time == to && general;
     cal_status status = (time >= c->until && time < to) || ends ? bound_chase(c, time, to) : CAL_OK;
     if (status == CAL_OK) status = move_to(c, time);
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     const double horizon = fmax(c->until - time, 0.0), least = resolution(c->world, time);
-    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c, TOUCH, 0);
+    *out = general ? look_general(c, horizon, least) : look_rounded(c);
     out->touching |= out->step < least && horizon > least && out->speed > 0.0;
     out->step = fmax(fmin(out->step, horizon), least);
     return CAL_OK;
@@ -281,12 +303,13 @@ static cal_status search(cal_world* world, const cal_pair* pair, double from, do
     if (time > to) return CAL_OK;
     const bool parts = overlap[1] < to; // before the end, at which there is nothing to look at then
     if (parts) to = overlap[1];
-    chase c = begin_chase(world, pair);
+    chase c;
+    begin_chase(world, pair, &c);
     cal_status status = bound_chase(&c, time, to);
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {
         if (parts && time >= to) return CAL_OK;
         sight s;
-        status = look(&c, pair, time, to, &s);
+        status = look(&c, time, to, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
         if (status != CAL_OK || s.touching || time >= to) return status;
         time = time + s.step >= c.until ? c.until : time + s.step;
@@ -296,10 +319,11 @@ static cal_status search(cal_world* world, const cal_pair* pair, double from, do
 
 cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
                          bool* touching) {
-    chase c = begin_chase(world, pair);
+    chase c;
+    begin_chase(world, pair, &c);
     sight s = {0};
     cal_status status = bound_chase(&c, time, until);
-    if (status == CAL_OK) status = look(&c, pair, time, until, &s);
+    if (status == CAL_OK) status = look(&c, time, until, &s);
     *touching = s.touching;
     *bound = time + s.step;
     return status;
@@ -308,7 +332,8 @@ cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, do
 void cal_world_contact(cal_world* world, const cal_pair* pair, const cal_motion at[2], cal_separation* out) {
     cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, out);
     if (pair->kind != CAL_PAIR_GENERAL || world->bodies[pair->body[0]].geometry == NULL) return;
-    chase c = begin_chase(world, pair);
+    chase c;
+    begin_chase(world, pair, &c);
     for (int i = 0; i < 2; i++) c.at[i] = at[i];
     cal_advance ahead;
     advance(&c, 0.0, &ahead);
@@ -329,15 +354,16 @@ static double window_of(const cal_world* world, const cal_pair* pair, double tim
 }
 
 // Whether two bodies touch and approach at a time, from that alone.
-static cal_status touches(chase* c, const cal_pair* pair, double time, bool* out) {
+static cal_status touches(chase* c, double time, bool* out) {
     const cal_status status = move_to(c, time);
     if (status != CAL_OK) return status;
     c->world->report.checks++;
-    c->warm = (cal_distance_cache){0};
-    const uint64_t skipped = fabs(time - c->far.time) <= c->far.within ? c->far.bits : 0;
-    *out = (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time))
-                                           : look_rounded(c, 0.0, skipped))
-               .touching;
+    if (c->pair->kind == CAL_PAIR_GENERAL) {
+        c->warm = (cal_distance_cache){0};
+        *out = look_general(c, 0.0, resolution(c->world, time)).touching;
+    } else {
+        *out = touches_rounded(c);
+    }
     return CAL_OK;
 }
 
@@ -352,22 +378,17 @@ static double rounding(const chase* c, const cal_hit* hit) {
 // one found, and at all well after it. Times between `low` and `high` are looked at: a few times what rounding can change, and more
 // where bodies are not apart at the one and touch at the other. Left as it is where that is nowhere: a touch that ends at once. No
 // motion that holds then begins after `begin`.
-static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_hit* hit) {
+static cal_status settle_time(chase* c, double begin, cal_hit* hit) {
     const double least = resolution(c->world, hit->time), window = c->world->window;
     double a = window * floor(hit->time / window), b = a + window, low = begin;
     bool first = false, last = false;
     cal_status status = move_to(c, hit->time);
     double width = 4.0 * rounding(c, hit);
-    if (status == CAL_OK && pair->kind == CAL_PAIR_ROUNDED) {
-        const double within = fmin(MANY_WIDTHS * width, hit->time - begin);
-        status = bound_chase(c, begin, hit->time + within);
-        if (status == CAL_OK && c->until >= hit->time + within) c->far = find_far(c, hit->time, within);
-    }
     for (int i = 0; status == CAL_OK && i < MOST_DOUBLINGS; i++, width *= 2.0) {
         const double high = fmin(hit->time + width, b);
         low = fmax(hit->time - width, begin);
-        status = touches(c, pair, low, &first);
-        if (status == CAL_OK) status = touches(c, pair, high, &last);
+        status = touches(c, low, &first);
+        if (status == CAL_OK) status = touches(c, high, &last);
         if ((!first || low == begin) && (last || high == b)) break;
     }
     if (status != CAL_OK || !last) return status;
@@ -379,7 +400,7 @@ static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_
     while (status == CAL_OK && b - a > least) {
         const double middle = 0.5 * (a + b);
         bool touching = middle >= high;
-        if (middle > low && middle < high) status = touches(c, pair, middle, &touching);
+        if (middle > low && middle < high) status = touches(c, middle, &touching);
         if (touching)
             b = middle;
         else
@@ -398,8 +419,9 @@ cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, dou
     }
     cal_status status = search(world, pair, from, to, out);
     if (status == CAL_OK && out->time < (double)INFINITY) {
-        chase c = begin_chase(world, pair);
-        status = settle_time(&c, pair, window_of(world, pair, out->time), out);
+        chase c;
+        begin_chase(world, pair, &c);
+        status = settle_time(&c, window_of(world, pair, out->time), out);
     }
     if (status == CAL_OK) return CAL_OK;
     char a[64], b[64];

@@ -13,6 +13,14 @@ typedef struct cal_hit {
 cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, cal_error* error);
 // Whether a closed formula gives the collision of two bodies in the motions that hold at a time.
 bool cal_has_formula(const cal_world* world, const cal_pair* pair, double time);
+// Two bodies that fly, or one and a fixed plane, from their newest states on, which hold at a time: what a look at them finds.
+typedef enum cal_flight_look {
+    CAL_NO_FLIGHT,       // it is something else, or more is known of what follows
+    CAL_FLIGHT_OF_BALLS, // when they collide
+    CAL_OTHER_FLIGHT     // when the balls about them overlap, as cal_reach_interval has it
+} cal_flight_look;
+cal_flight_look cal_look_at_flight(const cal_world* world, const cal_pair* pair, double time, cal_hit* hit,
+                                   double overlap[2]);
 // A time before which they do not collide, and whether they touch and approach now: a step of conservative advancement.
 cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
                          bool* touching);
@@ -30,8 +38,18 @@ bool cal_closed_hit(const cal_world* world, const cal_pair* pair, double from, c
 // When the balls about two bodies overlap, from a time on: nothing happens before, and after. The end is infinite where it is not known,
 // and the beginning where they never do (closed_forms.c).
 void cal_reach_interval(const cal_world* world, const cal_pair* pair, double from, double out[2]);
-// Where the centre of a body's ball is (distance.c).
-void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, double out[3]);
-// Distance of a point from a plane or a block, the normal (towards the point), and the nearest point on it (distance.c).
-double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const double point[3], double normal[3],
+// Where the centre of a body's ball is.
+static inline void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, double out[3]) {
+    const double *c = part->balls[ball], *x = at->pose.position;
+    if (part->spinning) {
+        cal_rotate3(at->pose.rotation, c, out);
+        for (int i = 0; i < 3; i++) out[i] += x[i];
+    } else {
+        out[0] = x[0], out[1] = x[1], out[2] = x[2];
+    }
+}
+// Where the plane or the block of a body is; the distance of a point from it, the normal (towards the point), and the nearest point on it
+// (distance.c).
+void cal_solid_pose(const cal_sim_body* part, const cal_motion* at, cal_pose* out);
+double cal_from_solid(const cal_sim_body* part, const cal_pose* pose, const double point[3], double normal[3],
                       double nearest[3]);

@@ -43,47 +43,51 @@ static double* series_of(const cal_sim_body* part, double* data) { return data +
 typedef double row4 __attribute__((vector_size(32)));
 
 // What the next coefficients need of the ones so far, four numbers at a time: q and ω with their components in the places
-// where the products meet.
+// where the products meet; of what is multiplied in the opposite order, n − k, the last comes first.
 typedef struct columns {
-    row4 q[3][CAL_SERIES + 1];                        // q ∘ i, q ∘ j, q ∘ k
-    row4 left[CAL_SERIES + 1], right[CAL_SERIES + 1]; // ω as (2, 3, 1) and as (3, 1, 2)
+    row4 q[3][CAL_SERIES];  // q ∘ i, q ∘ j, q ∘ k
+    row4 left[CAL_SERIES];  // ω as (2, 3, 1)
+    row4 right[CAL_SERIES]; // ω as (3, 1, 2), from the end on
+    row4 w[3][CAL_SERIES];  // ω₁, ω₂ and ω₃, four times each, from the end on
 } columns;
 
-CAL_WIDE_INLINE void add_row(columns* c, int n, const double* row) {
-    const double *q = row, *w = row + 4;
+CAL_WIDE_INLINE void add_row(columns* c, int n, row4 q, row4 w) {
+    const int end = CAL_SERIES - 1 - n;
     c->q[0][n] = (row4){-q[1], q[0], q[3], -q[2]};
     c->q[1][n] = (row4){-q[2], -q[3], q[0], q[1]};
     c->q[2][n] = (row4){-q[3], q[2], -q[1], q[0]};
     c->left[n] = (row4){w[1], w[2], w[0], 0.0};
-    c->right[n] = (row4){w[2], w[0], w[1], 0.0};
-}
-
-CAL_WIDE_INLINE void next_row(const double ratios[3], const columns* c, const double* rows, int n, double* next) {
-    row4 products = {0}, q = {0};
-    for (int k = 0; k <= n; k++) {
-        const double* w = rows + 7 * (n - k) + 4;
-        products += c->left[k] * c->right[n - k];
-        q += c->q[0][k] * w[0] + c->q[1][k] * w[1] + c->q[2][k] * w[2];
-    }
-    const double factor = 1.0 / (n + 1);
-    for (int i = 0; i < 4; i++) next[i] = 0.5 * factor * q[i];
-    for (int i = 0; i < 3; i++) next[4 + i] = factor * ratios[i] * products[i];
+    c->right[end] = (row4){w[2], w[0], w[1], 0.0};
+    for (int i = 0; i < 3; i++) c->w[i][end] = (row4){w[i], w[i], w[i], w[i]};
 }
 
 CAL_WIDE static void extend_series(const double inertia[3], const double torque[3], double* rows) {
     columns c;
-    double ratios[3];
+    row4 ratios = {0}, q, w = {rows[4], rows[5], rows[6], 0.0};
+    memcpy(&q, rows, sizeof q);
     for (int i = 0; i < 3; i++) ratios[i] = (inertia[(i + 1) % 3] - inertia[(i + 2) % 3]) / inertia[i];
     for (int n = 0; n < CAL_SERIES; n++) {
-        add_row(&c, n, rows + 7 * n);
-        next_row(ratios, &c, rows, n, rows + 7 * (n + 1));
-        for (int i = 0; n == 0 && i < 3; i++) rows[11 + i] += torque[i] / inertia[i];
+        const int begin = CAL_SERIES - 1 - n;
+        const double factor = 1.0 / (n + 1);
+        row4 products = {0}, turned = {0};
+        add_row(&c, n, q, w);
+        for (int k = 0; k <= n; k++) {
+            products += c.left[k] * c.right[begin + k];
+            turned += c.q[0][k] * c.w[0][begin + k] + c.q[1][k] * c.w[1][begin + k] + c.q[2][k] * c.w[2][begin + k];
+        }
+        q = 0.5 * factor * turned;
+        w = factor * ratios * products;
+        for (int i = 0; n == 0 && i < 3; i++) w[i] += torque[i] / inertia[i];
+        double* next = rows + 7 * (n + 1);
+        memcpy(next, &q, sizeof q);
+        for (int i = 0; i < 3; i++) next[4 + i] = w[i];
     }
 }
 
 static double largest(const double* values, int count) {
     double most = 0.0;
-    for (int i = 0; i < count; i++) most = fmax(most, fabs(values[i]));
+    for (int i = 0; i < count; i++)
+        if (fabs(values[i]) > most) most = fabs(values[i]);
     return most;
 }
 
@@ -294,10 +298,12 @@ void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_
 
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
     (void)body;
-    int64_t n;
-    const cal_status status = state_for(world, component, time, &n);
-    if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
+    int64_t n = cal_queue_find(&c->queue, time);
+    if (n < 0) n = c->queue.head;
+    // The parabola goes on whatever the series does.
+    const cal_status status = turning ? state_for(world, component, time, &n) : CAL_OK;
+    if (status != CAL_OK) return status;
     const cal_free_view view = view_of(c, &world->bodies[c->body], n);
     cal_free_view_at(&view, time, turning, out);
     return CAL_OK;
