@@ -1,5 +1,6 @@
 // Constraints at work (constraint.h): rows, their matrix, multipliers and projection. Who meets whom is in order.c.
 #include "constraint/constraint.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "constraint/constraint_matrix.h"
 #include "constraint/directions.h"
@@ -32,6 +33,8 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
     cal_state_destroy(set->aba_state);
+    cal_plan_destroy_part(set->aba_first);
+    cal_plan_destroy_part(set->aba_last);
     cal_plan_destroy(set->aba_plan);
     cal_machine_destroy(set->aba_machine);
     void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
@@ -90,6 +93,8 @@ static cal_status plan_aba(cal_constraints* set) {
     if (set->loops || set->most_rows == 0 || !cal_mass_factor_is_shared(set->model)) return CAL_OK;
     cal_status status = cal_machine_serial(0, &set->aba_machine, NULL);
     if (status == CAL_OK) status = cal_plan_create(set->model, "aba", set->aba_machine, &set->aba_plan, NULL);
+    if (status == CAL_OK) status = cal_plan_create_part(set->aba_plan, CAL_PART_FIRST, &set->aba_first);
+    if (status == CAL_OK) status = cal_plan_create_part(set->aba_plan, CAL_PART_LAST, &set->aba_last);
     if (status == CAL_OK) status = cal_state_create(set->aba_plan, &set->aba_state);
     return status == CAL_OK ? cal_state_keep_responses(set->aba_state) : status;
 }
@@ -99,7 +104,7 @@ void cal_constraints_execute(cal_constraints* set, const double* q, const cal_co
     if (!set->aba_state) return;
     if (!executed) {
         cal_layout_scatter(set->aba_plan->layout, 0, q, NULL, set->aba_state->context.y);
-        executed = cal_plan_run(set->aba_plan, set->aba_state, NULL, NULL, true, NULL) == CAL_OK
+        executed = cal_plan_run(set->aba_first, set->aba_state, NULL, NULL, true, NULL) == CAL_OK
                        ? &set->aba_state->context
                        : NULL;
     }
@@ -219,6 +224,26 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+// The same without q̈₀: what an execution of aba has left of it at each joint, and at rows' nodes.
+static void demand_shares(cal_constraints* set, cal_stabilization law, double gain, const cal_context* executed) {
+    double a[CAL_ROW_NODES][6];
+    int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
+    cal_mass_factor_take_shares(executed, set->effort);
+    cal_matrix_feel(set, set->rest);
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        double sum = row->bias;
+        for (int k = 0; k < row->node_count; k++) {
+            if (found[k] != row->node[k]) cal_mass_factor_take_accelerations(executed, row->node[k], a[k]);
+            found[k] = row->node[k];
+            sum += cal_dot3(row->moment[k], a[k]) + cal_dot3(row->force[k], a[k] + 3);
+        }
+        // y is scaled; what cannot be moved does not count.
+        if (set->scale[i] > 0.0) sum += set->rest[i] / set->scale[i];
+        set->right[i] = stabilize(row, law, gain) - sum;
+    }
+}
+
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
 
 // Of each node the sizes of the coordinates of all nodes between it and its root, one at least; only the largest of the four is of use.
@@ -326,6 +351,22 @@ void cal_constraints_find_change(cal_constraints* set, const double* q, const do
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
     cal_matrix_find_change(set);
     cal_directions_note(set);
+}
+
+bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
+                          double shift, const cal_context* executed) {
+    if (set->row_count == 0) return true;
+    set->given = executed;
+    cal_constraints_evaluate(set, q, v);
+    cal_matrix_make(set);
+    cal_matrix_factor(set, fmin(shift, shift_for(set)));
+    demand_shares(set, law, gain, executed);
+    if (!cal_all_finite(set->right, set->row_count)) return false;
+    cal_matrix_solve(set);
+    cal_mass_factor_give_shares(executed, set->effort);
+    set->directions.fresh = false;
+    cal_directions_note(set);
+    return true;
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,

@@ -34,7 +34,7 @@ typedef struct cal_directions {
     double time, distance; // when; from a singular position there, zero: rows follow from others
     bool held, made;       // there is such a place; what is kept is of it
     // Of the last evaluation; false: there was none since some were kept.
-    bool found;
+    bool found, fresh; // numbers are its directions already, and not only its factors there
     double *found_q, found_time, found_distance;
     double matrix[CAL_DIRECTIONS_MOST][CAL_DIRECTIONS_MOST]; // A N of the last correction
     double off; // how far q is from where that is of, in any joint; infinite: it is of no use
@@ -83,7 +83,7 @@ typedef struct cal_constraints {
     cal_state* state;
     // Where joints have one degree of freedom each, an execution of aba has factored it: the caller's, or one of these; NULL elsewhere.
     cal_machine* aba_machine;
-    cal_plan* aba_plan;
+    cal_plan *aba_plan, *aba_first, *aba_last; // whole, and in parts
     cal_state* aba_state;
     const cal_context* given; // an execution at the place that is factored next; NULL: none
     cal_node_motion* motions;
@@ -174,6 +174,10 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
 // executed: the context of aba's execution at q, where that has left what the mass matrix is factored with; NULL: one more is done.
 void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
                                  cal_stabilization law, double gain, double shift, const cal_context* executed);
+// The same where an execution of aba has come to its last walk at q and v: forces of constraints are among what that accelerates. False: what it
+// has left is not finite, and stays as it is.
+bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
+                          double shift, const cal_context* executed);
 // Before the mass matrix is factored at q: by an execution of aba, as in evaluations.
 void cal_constraints_execute(cal_constraints* set, const double* q, const cal_context* executed);
 

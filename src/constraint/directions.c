@@ -46,6 +46,7 @@ static void make_directions(cal_constraints* set) {
         }
     }
     cal_mass_factor_outbound_rows(&set->tree, set->plan->variant, d->share, (int)lanes, d->numbers);
+    d->fresh = true;
 }
 
 CAL_WIDE_INLINE void combine_lanes(const double* restrict N, const double* x, int count, int lanes,
@@ -96,14 +97,19 @@ static void exchange(double** a, double** b) {
     *a = *b, *b = x;
 }
 
+void cal_directions_make(cal_constraints* set) {
+    if (set->directions.found && !set->directions.fresh) make_directions(set);
+}
+
 void cal_directions_keep(cal_constraints* set) {
     cal_directions* d = &set->directions;
     if (!d->found) return;
+    cal_directions_make(set);
     exchange(&d->kept, &d->numbers);
     exchange(&d->q, &d->found_q);
     d->time = d->found_time, d->distance = d->found_distance;
     d->held = d->made = true;
-    d->found = false;
+    d->found = d->fresh = false;
 }
 
 void cal_directions_restore(cal_constraints* set, bool held, double time, double distance) {
@@ -126,7 +132,7 @@ bool cal_directions_serve(cal_constraints* set, const double* q, const double* v
     cal_matrix_make(set);
     make_directions(set);
     exchange(&d->kept, &d->numbers);
-    d->made = true;
+    d->made = true, d->fresh = false;
     cal_constraints_evaluate(set, q, v);
     return true;
 }

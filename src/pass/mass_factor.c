@@ -112,6 +112,50 @@ CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context*
 
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) { take_mass_factors(tree, context); }
 
+// Of each joint: a number in the user's order, √D⁻¹ and k of its lane.
+#define EACH_JOINT(context, number, root, k, ...)                                                                      \
+    for (int i = 0; i < (context)->layout->column_count; i++) {                                                        \
+        const cal_column* column = &(context)->layout->columns[i];                                                     \
+        const size_t width = (size_t)(context)->layout->width, record = (size_t)cal_aba_record(column->kind) * width;  \
+        for (size_t b = 0; b < (size_t)column->block_count; b++) {                                                     \
+            const size_t block = (size_t)column->first_block + b;                                                      \
+            double *own = (context)->records + column->record + b * record + CAL_ABA_K * width,                        \
+                   C[CAL_MAX_LANES];                                                                                   \
+            const double* over = (context)->responses + (block * CAL_ABA_RESPONSE + CAL_ABA_OVER) * width;             \
+            for (size_t l = 0; l < width; l++) C[l] = sqrt(over[l]);                                                   \
+            for (size_t l = 0; l < width; l++) {                                                                       \
+                const int32_t n = (context)->layout->block_nodes[block * width + l];                                   \
+                if (n < 0) continue;                                                                                   \
+                const int number = (context)->model->nodes[n].first_v;                                                 \
+                const double root = C[l];                                                                              \
+                double* k = own + l;                                                                                   \
+                __VA_ARGS__                                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+CAL_WIDE static void take_mass_shares(const cal_context* context, double* share) {
+    EACH_JOINT(context, v, root, k, share[v] = *k / root;)
+}
+
+CAL_WIDE static void give_mass_shares(const cal_context* context, const double* share) {
+    EACH_JOINT(context, v, root, k, *k += root * share[v];)
+}
+
+void cal_mass_factor_take_shares(const cal_context* context, double* share) { take_mass_shares(context, share); }
+void cal_mass_factor_give_shares(const cal_context* context, const double* share) { give_mass_shares(context, share); }
+
+void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]) {
+    const cal_layout* layout = context->layout;
+    // One number per joint: a place among forces is one among lanes.
+    const size_t width = (size_t)layout->width, at = (size_t)layout->tau_position[context->model->nodes[node].first_v];
+    const double* response = context->responses + at / width * CAL_ABA_RESPONSE * width + at % width;
+    for (size_t i = 0; i < 3; i++) {
+        out[i] = response[(CAL_ABA_ALPHA + i) * width];
+        out[3 + i] = response[(CAL_ABA_A + i) * width] + context->model->gravity[i];
+    }
+}
+
 // --- Solving ---------------------------------------------------------------------------------------------------------
 
 // S in the world's axes, 6 numbers a degree of freedom.

@@ -44,6 +44,12 @@ CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 // freedom each; joints that no processor of this memory has stay as they are.
 bool cal_mass_factor_is_shared(const cal_model* model);
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
+// Of the same execution, between its walks: share ← C k, what joint forces and biases have left at each joint, in the user's order and in
+// the sense of y. So J M⁻¹ (τ − h) is the sum of y · share. And k += C⁻¹ share, for what is to be accelerated as well.
+void cal_mass_factor_take_shares(const cal_context* context, double* share);
+void cal_mass_factor_give_shares(const cal_context* context, const double* share);
+// There, a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
+void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]);
 
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
 // its origin.

@@ -281,12 +281,16 @@ static double distance_ahead(cal_system* system, double later) {
 
 // A long mechanism is near for long, and σ changes slowly while parts of it move fast. It is looked at as far ahead as find_crossing
 // does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
-bool cal_system_changes_near(cal_system* system) {
-    if (!cal_system_is_near(system)) return false;
-    if (system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach) return false;
+bool cal_system_looks_near(const cal_system* system) {
+    return cal_system_is_near(system) &&
+           !(system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach);
+}
+
+bool cal_system_changes_near(cal_system* system, const double* accelerations) {
+    if (!cal_system_looks_near(system)) return false;
     const across a = find_room(system);
     const int count = system->model->v_count;
-    for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
+    for (int i = 0; i < count; i++) a.center[i] = accelerations[i];
     const double distance = cal_constraints_distance(system->constraints), speed = fastest(system->evaluated_v, count),
                  change = fastest(a.center, count);
     const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
