@@ -39,9 +39,50 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_machine_destroy(set->aba_machine);
     void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
                       set->lambda, set->right,  set->work,    set->rest,   set->effort, set->accelerations,
-                      set->change, set->at_q,   set->at_v,    set->before, set->extent, set->unknown};
+                      set->change, set->at_q,   set->at_v,    set->before, set->extent, set->unknown,
+                      set->paths,  set->path_motions, set->path_of, set->ends};
+    for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
+}
+
+// Nodes that a constraint touches.
+static int list_touched(const cal_constraints* set, int constraint, int nodes[CAL_ROW_NODES]) {
+    const cal_model* model = set->model;
+    const cal_constraint_def* def = &model->constraints[constraint];
+    int count = 0;
+    for (int side = 0; side < 2; side++) {
+        const bool coupled = def->kind == CAL_COUPLING, joint = coupled && def->joint[side] != CAL_NONE;
+        const int node = joint ? model->joints[def->joint[side]].node
+                               : coupled ? -1 : set->frames[2 * (size_t)constraint + (size_t)side].node;
+        if (node >= 0) nodes[count++] = node;
+        if (joint && model->nodes[node].parent >= 0) nodes[count++] = model->nodes[node].parent;
+    }
+    return count;
+}
+
+// Paths of all nodes that rows touch, where that pays and can be.
+static bool find_paths(cal_constraints* set) {
+    const cal_model* model = set->model;
+    int nodes[CAL_ROW_NODES];
+    bool pays = !set->loops && set->most_rows > 0 && set->most_rows <= CAL_JOINT_PATH_RATES;
+    for (int c = 0; c < model->constraint_count && pays; c++)
+        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--) pays = pays && cal_joint_path_exists(model, nodes[i]);
+    if (!pays) return true;
+    const size_t most = (size_t)model->constraint_count * CAL_ROW_NODES;
+    set->paths = cal_allocate(most, sizeof *set->paths);
+    set->path_motions = cal_allocate(most, sizeof *set->path_motions);
+    set->path_of = cal_allocate((size_t)model->node_count, sizeof *set->path_of);
+    set->ends = cal_allocate((size_t)model->node_count, sizeof *set->ends);
+    if (!set->paths || !set->path_motions || !set->path_of || !set->ends) return false;
+    for (int n = 0; n < model->node_count; n++) set->path_of[n] = -1;
+    for (int c = 0; c < model->constraint_count; c++)
+        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--) {
+            if (set->path_of[nodes[i]] >= 0) continue;
+            if (cal_joint_path_create(model, nodes[i], &set->paths[set->path_count]) != CAL_OK) return false;
+            set->path_of[nodes[i]] = set->path_count++;
+        }
+    return true;
 }
 
 static bool allocate(cal_constraints* set) {
@@ -68,7 +109,7 @@ static bool allocate(cal_constraints* set) {
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           set->extent && set->unknown && cal_matrix_create(set) && cal_packs_create(set) &&
+           set->extent && set->unknown && find_paths(set) && cal_matrix_create(set) && cal_packs_create(set) &&
            cal_directions_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
@@ -118,6 +159,7 @@ void cal_constraints_factor_mass(cal_constraints* set) {
         set->given = NULL;
         return;
     }
+    if (!set->whole) cal_constraints_evaluate(set, set->at_q, set->at_v);
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
@@ -164,25 +206,67 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
 
-void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) {
+void cal_constraints_answer(cal_constraints* set) {
+    const cal_directions* d = &set->directions;
+    set->answered = d->held && d->made;
+    const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
+    for (int i = 0; i < set->path_count; i++)
+        cal_joint_path_move(&set->paths[i], set->plan->variant, set->at_q, set->at_v, &rates,
+                      &set->ends[set->paths[i].node], &set->path_motions[i]);
+}
+
+static void make_rows(cal_constraints* set, const double* q, const double* v) {
+    const cal_node_motion* motions = set->paths ? set->ends : set->motions;
+    for (int i = 0; i < set->pack_count; i++)
+        cal_pack_make_rows(&set->packs[i], set->plan->variant, motions, set->rows);
+    for (int i = 0; i < set->single_count; i++) {
+        const int place = set->singles[i], constraint = set->order[place];
+        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time, motions, q,
+                                    v, set->rows + set->first_row[place]);
+    }
+}
+
+// Motions and rows at q and v; whole: motions of all nodes as well, where rows do without.
+static void evaluate_at(cal_constraints* set, const double* q, const double* v, bool whole) {
     const size_t q_size = (size_t)set->model->q_count * sizeof(double),
                  v_size = (size_t)set->model->v_count * sizeof(double);
     // Projections and forces ask for the same place in turn.
     const bool now = !set->moved || set->at_time == set->time;
     const bool moved = !set->evaluated || !cal_same_bits(set->at_q, q, q_size);
-    if (!moved && now && cal_same_bits(set->at_v, v, v_size)) return;
-    set->at_time = set->time;
-    memcpy(set->at_q, q, q_size);
-    memcpy(set->at_v, v, v_size);
-    set->evaluated = true;
-    cal_node_motions(set->model, set->plan->variant, q, v, moved, set->motions);
-    for (int i = 0; i < set->pack_count; i++)
-        cal_pack_make_rows(&set->packs[i], set->plan->variant, set->motions, set->rows);
-    for (int i = 0; i < set->single_count; i++) {
-        const int place = set->singles[i], constraint = set->order[place];
-        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time,
-                                    set->motions, q, v, set->rows + set->first_row[place]);
+    const bool anew = moved || !now || !cal_same_bits(set->at_v, v, v_size);
+    if (anew) {
+        set->at_time = set->time;
+        if (moved) memcpy(set->at_q, q, q_size);
+        memcpy(set->at_v, v, v_size);
+        set->evaluated = true;
+        set->placed = set->placed && !moved;
+        set->whole = false;
     }
+    if (!set->whole && (whole || !set->paths)) {
+        cal_node_motions(set->model, set->plan->variant, q, v, !set->placed, set->motions);
+        set->placed = set->whole = true;
+    }
+    if (!anew) return;
+    if (set->paths) cal_constraints_answer(set);
+    make_rows(set, q, v);
+}
+
+void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) { evaluate_at(set, q, v, true); }
+
+// Rows where v has changed by the last correction alone, which was along kept directions: paths have answered to these.
+static void follow_correction(cal_constraints* set, const double* q, const double* v) {
+    for (int i = 0; i < set->path_count; i++) {
+        cal_node_motion* end = &set->ends[set->paths[i].node];
+        const double* answer = set->path_motions[i].answers;
+        for (int k = 0; k < set->row_count; k++, answer += 6)
+            for (int j = 0; j < 3; j++) {
+                end->angular[j] += answer[j] * set->directions.parts[k];
+                end->linear[j] += answer[3 + j] * set->directions.parts[k];
+            }
+    }
+    memcpy(set->at_v, v, (size_t)set->model->v_count * sizeof(double));
+    set->whole = false;
+    make_rows(set, q, v);
 }
 
 cal_violation cal_constraints_violation(const cal_constraints* set, int only) {
@@ -273,7 +357,11 @@ CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion*
 _Static_assert(offsetof(cal_node_motion, linear) == offsetof(cal_node_motion, angular) + 3 * sizeof(double),
                "read with the angular velocity");
 
-static double extent_of(const cal_constraints* set, int node) {
+static double extent_of(const cal_constraints* set, int node, bool of_speed) {
+    if (set->paths) {
+        const cal_joint_path_motion* motion = &set->path_motions[set->path_of[node]];
+        return of_speed ? motion->speed : motion->extent;
+    }
     const double* own = set->extent + 4 * (size_t)node;
     return larger_of(larger_of(own[0], own[1]), larger_of(own[2], own[3]));
 }
@@ -302,14 +390,14 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     double out = most_open(set, 0, set->row_count, of_speed);
     if (out <= set->closed) return out;
     out = 0.0;
-    if (!sized) find_extents(set->model, set->motions, of_speed, set->extent);
+    if (!sized && !set->paths) find_extents(set->model, set->motions, of_speed, set->extent);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
         double scale = 1.0;
         for (int i = first; i < end; i++)
             for (int k = 0; k < set->rows[i].node_count; k++)
-                scale = larger_of(scale, extent_of(set, set->rows[i].node[k]));
+                scale = larger_of(scale, extent_of(set, set->rows[i].node[k], of_speed));
         scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
         const double open = most_open(set, first, end, of_speed) / scale;
         if (!(open <= out)) out = open;
@@ -357,7 +445,7 @@ bool cal_constraints_join(cal_constraints* set, const double* q, const double* v
                           double shift, const cal_context* executed) {
     if (set->row_count == 0) return true;
     set->given = executed;
-    cal_constraints_evaluate(set, q, v);
+    evaluate_at(set, q, v, false);
     cal_matrix_make(set);
     cal_matrix_factor(set, fmin(shift, shift_for(set)));
     demand_shares(set, law, gain, executed);
@@ -408,10 +496,10 @@ static bool too_near(const cal_constraints* set, double blind) {
            cal_constraints_distance(set) < blind;
 }
 
-// set->change ← what set->right asks for: in directions that are kept while these get on (again: with the matrix that they had), else in
-// those of the mass matrix here, which are factored anew unless that is done. False: so near to a singular position that it had better stay open.
-static bool find_correction(cal_constraints* set, double blind, bool again, bool* along, bool* factored) {
-    *along = *along && cal_directions_correct(set, again) && largest(set->change, set->model->v_count) <= LONGEST;
+// set->change ← what set->right asks for: in directions that are kept while these get on, else in those of the mass matrix here, which are
+// factored anew unless that is done. False: so near to a singular position that it had better stay open.
+static bool find_correction(cal_constraints* set, double blind, bool* along, bool* factored) {
+    *along = *along && cal_directions_correct(set) && largest(set->change, set->model->v_count) <= LONGEST;
     if (*along) return true;
     if (!*factored) cal_matrix_make(set);
     scale_right(set, *factored);
@@ -428,28 +516,26 @@ static const double GETS_ON = 0.1;
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
     const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
-    cal_constraints_evaluate(set, q, v);
+    evaluate_at(set, q, v, false);
     double now = openness(set, false, false);
-    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v), again = false;
+    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
-        if (!find_correction(set, set->blind * set->blind, again, &along, &factored)) return true;
+        if (!find_correction(set, set->blind * set->blind, &along, &factored)) return true;
         const double change = largest(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
-        set->directions.off += change;
         // Near the solution the matrix need not be found anew: what is left is of second order.
-        again = change < NEAR;
-        factored = factored && again;
+        factored = factored && change < NEAR;
         const double before = now;
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         now = openness(set, false, along);
         along = along && now < GETS_ON * before;
         // Far off a correction may open before it closes.
         if (now < before || before > LITTLE) continue;
         memcpy(q, set->before, size);
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         break;
     }
     return factored;
@@ -457,23 +543,25 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
 
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
     const size_t size = (size_t)set->model->v_count * sizeof *v;
-    cal_constraints_evaluate(set, q, v);
+    evaluate_at(set, q, v, false);
     double now = openness(set, true, false);
     bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
-    // A N of the position's correction will do where what it leaves of a speed is closed: levers change by all joints together.
-    const bool near = set->model->v_count * set->directions.off * now <= set->closed;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        if (!find_correction(set, set->blind, k > 0 || near, &along, &factored)) return;
+        if (!find_correction(set, set->blind, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
-        cal_constraints_evaluate(set, q, v);
+        // What closes the end of a step is measured: another run may go on from there.
+        if (along && set->paths && set->along == CAL_ALONG_KEPT)
+            follow_correction(set, q, v);
+        else
+            evaluate_at(set, q, v, false);
         now = openness(set, true, along);
         along = along && now < GETS_ON * before;
         if (now < before) continue;
         memcpy(v, set->before, size);
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         break;
     }
 }
@@ -491,7 +579,6 @@ void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {
     if (set->row_count == 0) return;
     bool factored = false;
-    set->directions.off = (double)INFINITY;
     if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
     if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
 }

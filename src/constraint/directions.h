@@ -29,10 +29,12 @@ static inline void cal_directions_lose(cal_constraints* set) {
 }
 // Whether the kept ones are of use, as set->along says: not next to a singular position, nor where rows follow from others. Rows are evaluated at q and v.
 bool cal_directions_serve(cal_constraints* set, const double* q, const double* v);
-// set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last, or again as it was; false: it has no inverse.
-bool cal_directions_correct(cal_constraints* set, bool again);
+// set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last; false: it has no inverse.
+bool cal_directions_correct(cal_constraints* set);
 // Those of the place in set->directions.found_q are the kept ones, if any are.
 void cal_directions_restore(cal_constraints* set, bool held, double time, double distance);
+// Numbers per degree of freedom: one per row, and more, to whole lanes.
+int cal_directions_stride(const cal_constraints* set);
 // There are none any more.
 static inline void cal_directions_forget(cal_constraints* set) {
     set->directions.held = set->directions.made = set->directions.found = false;

@@ -92,8 +92,8 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     const cal_plan* plan = system->plan;
     // Where memory is not shared, and on a device, they join one of their own.
     const bool shared = plan->layout->keep == CAL_KEEP_ALL && !plan->machine->device;
-    system->joins = system->constraints->aba_state && plan->program == &cal_program_aba;
-    if (system->joins && shared &&
+    system->constraints->joins = system->constraints->aba_state && plan->program == &cal_program_aba;
+    if (system->constraints->joins && shared &&
         (cal_state_keep_responses(system->state) || cal_plan_create_part(plan, CAL_PART_FIRST, &system->first_part) ||
          cal_plan_create_part(plan, CAL_PART_LAST, &system->last_part)))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
@@ -247,7 +247,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     const bool accelerates = system->ops && !implicit && !system->minimal && !closes;
     bool done = false;
     system->constraints->time = system->state->time;
-    if (accelerates && system->joins) {
+    if (accelerates && system->constraints->joins) {
         const cal_status status = join_execution(system, tau, control, &done);
         if (status || done) return status;
     }
@@ -260,7 +260,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
     system->constraints->time = system->state->time;
-    if (accelerates && !system->joins && add_accelerations(system)) return CAL_OK;
+    if (accelerates && !system->constraints->joins && add_accelerations(system)) return CAL_OK;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     return add_joint_forces(system, implicit, control);
 }

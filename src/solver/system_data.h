@@ -106,7 +106,6 @@ struct cal_system {
     bool* none_active;            // false for each constraint
     cal_stabilization law;
     bool projects;
-    bool joins;           // constraints join executions of aba before their last walk
     double *raw, *qdd;    // q and v before a projection, twice; accelerations without constraints, and two more such
     double* forces;       // v_count: of the constraints; then what system_singular.c needs
     cal_solver_ops probe; // of an implicit solver: its accelerations without anything else of it
