@@ -155,10 +155,15 @@ void cal_constraints_execute(cal_constraints* set, const double* q, const cal_co
 void cal_constraints_factor_mass(cal_constraints* set) {
     set->factored = false; // the tree's numbers are those without loops now
     if (set->given) {
-        cal_mass_factor_take(&set->tree, set->given);
+        // Packs read the arrays; so does who wants M⁻¹ Aᵀ at once.
+        if (set->borrows && set->pack_count == 0)
+            cal_mass_factor_borrow(&set->tree, set->given);
+        else
+            cal_mass_factor_take(&set->tree, set->given);
         set->given = NULL;
         return;
     }
+    set->tree.given = NULL;
     if (!set->whole) cal_constraints_evaluate(set, set->at_q, set->at_v);
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
@@ -446,7 +451,9 @@ bool cal_constraints_join(cal_constraints* set, const double* q, const double* v
     if (set->row_count == 0) return true;
     set->given = executed;
     evaluate_at(set, q, v, false);
+    set->borrows = true;
     cal_matrix_make(set);
+    set->borrows = false;
     cal_matrix_factor(set, fmin(shift, shift_for(set)));
     demand_shares(set, law, gain, executed);
     if (!cal_all_finite(set->right, set->row_count)) return false;

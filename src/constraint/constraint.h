@@ -85,6 +85,7 @@ typedef struct cal_constraints {
     cal_machine* aba_machine;
     cal_plan *aba_plan, *aba_first, *aba_last; // whole, and in parts
     cal_state* aba_state;
+    bool borrows;             // factors are read where the next execution has them
     const cal_context* given; // an execution at the place that is factored next; NULL: none
     cal_node_motion* motions;
     bool placed, whole; // they have the places, and the velocities, of where the constraints were evaluated

@@ -37,6 +37,7 @@ void cal_directions_destroy(cal_constraints* set) {
 static void make_directions(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t lanes = (size_t)round_to_lanes(set->row_count);
+    cal_mass_factor_own_borrowed(&set->tree);
     memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], degrees = set->degrees[constraint];

@@ -21,9 +21,10 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .wrench = cal_allocate(SIX * nodes, sizeof(double)),
                              .motion = cal_allocate(SIX * nodes, sizeof(double)),
                              .share = cal_allocate(degrees, sizeof(double)),
-                             .after = cal_allocate(nodes, sizeof(int32_t))};
+                             .after = cal_allocate(nodes, sizeof(int32_t)),
+                             .joints = cal_allocate(nodes, sizeof *out->joints)};
     if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion &&
-        out->share && out->after)
+        out->share && out->after && out->joints)
         return CAL_OK;
     cal_mass_factor_destroy(out);
     return CAL_NO_MEMORY;
@@ -34,6 +35,7 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
                         tree->arm,  tree->wrench,   tree->motion, tree->share};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(tree->after);
+    cal_free(tree->joints);
     *tree = (cal_mass_factor){0};
 }
 
@@ -110,7 +112,30 @@ CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context*
     }
 }
 
-void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) { take_mass_factors(tree, context); }
+void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) {
+    take_mass_factors(tree, context);
+    tree->given = NULL;
+}
+
+void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context) {
+    tree->given = context;
+    if (tree->listed == context) return;
+    const cal_layout* layout = context->layout;
+    const size_t width = (size_t)layout->width;
+    tree->listed = context;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t record = (size_t)cal_aba_record(column->kind) * width;
+        for (size_t k = 0; k < (size_t)column->block_count * width; k++) {
+            const size_t b = k / width, l = k % width, block = (size_t)column->first_block + b;
+            const int32_t n = layout->block_nodes[block * width + l];
+            if (n >= 0)
+                tree->joints[n] =
+                    (cal_joint_numbers){context->records + column->record + b * record + l,
+                                        context->responses + block * CAL_ABA_RESPONSE * width + l};
+        }
+    }
+}
 
 // Of each joint: a number in the user's order, √D⁻¹ and k of its lane.
 #define EACH_JOINT(context, number, root, k, ...)                                                                      \
