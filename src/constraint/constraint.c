@@ -37,9 +37,9 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_plan_destroy_part(set->aba_last);
     cal_plan_destroy(set->aba_plan);
     cal_machine_destroy(set->aba_machine);
-    void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
-                      set->lambda, set->right,  set->work,    set->rest,   set->effort, set->accelerations,
-                      set->change, set->at_q,   set->at_v,    set->before, set->extent, set->unknown,
+    void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
+                      set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
+                      set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
                       set->paths,  set->path_motions, set->path_of, set->ends};
     for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
@@ -53,8 +53,9 @@ static int list_touched(const cal_constraints* set, int constraint, int nodes[CA
     int count = 0;
     for (int side = 0; side < 2; side++) {
         const bool coupled = def->kind == CAL_COUPLING, joint = coupled && def->joint[side] != CAL_NONE;
-        const int node = joint ? model->joints[def->joint[side]].node
-                               : coupled ? -1 : set->frames[2 * (size_t)constraint + (size_t)side].node;
+        const int node = joint     ? model->joints[def->joint[side]].node
+                         : coupled ? -1
+                                   : set->frames[2 * (size_t)constraint + (size_t)side].node;
         if (node >= 0) nodes[count++] = node;
         if (joint && model->nodes[node].parent >= 0) nodes[count++] = model->nodes[node].parent;
     }
@@ -67,7 +68,8 @@ static bool find_paths(cal_constraints* set) {
     int nodes[CAL_ROW_NODES];
     bool pays = !set->loops && set->most_rows > 0 && set->most_rows <= CAL_JOINT_PATH_RATES;
     for (int c = 0; c < model->constraint_count && pays; c++)
-        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--) pays = pays && cal_joint_path_exists(model, nodes[i]);
+        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--)
+            pays = pays && cal_joint_path_exists(model, nodes[i]);
     if (!pays) return true;
     const size_t most = (size_t)model->constraint_count * CAL_ROW_NODES;
     set->paths = cal_allocate(most, sizeof *set->paths);
@@ -217,7 +219,7 @@ void cal_constraints_answer(cal_constraints* set) {
     const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
     for (int i = 0; i < set->path_count; i++)
         cal_joint_path_move(&set->paths[i], set->plan->variant, set->at_q, set->at_v, &rates,
-                      &set->ends[set->paths[i].node], &set->path_motions[i]);
+                            &set->ends[set->paths[i].node], &set->path_motions[i]);
 }
 
 static void make_rows(cal_constraints* set, const double* q, const double* v) {
@@ -315,9 +317,9 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 
 // The same without q̈₀: what an execution of aba has left of it at each joint, and at rows' nodes.
 static void demand_shares(cal_constraints* set, cal_stabilization law, double gain, const cal_context* executed) {
-    double a[CAL_ROW_NODES][6];
+    double a[CAL_ROW_NODES][6] = {{0.0}};
     int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
-    cal_mass_factor_take_shares(executed, set->effort);
+    cal_mass_factor_take_shares(&set->tree, executed, set->effort);
     cal_matrix_feel(set, set->rest);
     for (int i = 0; i < set->row_count; i++) {
         const cal_row* row = &set->rows[i];
@@ -458,7 +460,7 @@ bool cal_constraints_join(cal_constraints* set, const double* q, const double* v
     demand_shares(set, law, gain, executed);
     if (!cal_all_finite(set->right, set->row_count)) return false;
     cal_matrix_solve(set);
-    cal_mass_factor_give_shares(executed, set->effort);
+    cal_mass_factor_give_shares(&set->tree, executed, set->effort);
     set->directions.fresh = false;
     cal_directions_note(set);
     return true;
@@ -470,12 +472,6 @@ void cal_constraints_accelerate(cal_constraints* set, const double* q, const dou
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
     cal_matrix_find_change(set);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
-}
-
-static double largest(const double* values, int count) {
-    double out = 0.0;
-    for (int i = 0; i < count; i++) out = larger_of(out, fabs(values[i]));
-    return out;
 }
 
 // --- Projection --------------------------------------------------------------------------------------------------------
@@ -491,7 +487,7 @@ static void scale_right(cal_constraints* set, bool factored) {
     }
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
     if (factored) return;
-    const double open = largest(set->right, set->row_count);
+    const double open = cal_largest_size(set->right, set->row_count);
     cal_matrix_factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
@@ -506,7 +502,7 @@ static bool too_near(const cal_constraints* set, double blind) {
 // set->change ← what set->right asks for: in directions that are kept while these get on, else in those of the mass matrix here, which are
 // factored anew unless that is done. False: so near to a singular position that it had better stay open.
 static bool find_correction(cal_constraints* set, double blind, bool* along, bool* factored) {
-    *along = *along && cal_directions_correct(set) && largest(set->change, set->model->v_count) <= LONGEST;
+    *along = *along && cal_directions_correct(set) && cal_largest_size(set->change, set->model->v_count) <= LONGEST;
     if (*along) return true;
     if (!*factored) cal_matrix_make(set);
     scale_right(set, *factored);
@@ -529,7 +525,7 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
         if (!find_correction(set, set->blind * set->blind, &along, &factored)) return true;
-        const double change = largest(set->change, set->model->v_count);
+        const double change = cal_largest_size(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);

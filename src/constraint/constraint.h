@@ -89,15 +89,15 @@ typedef struct cal_constraints {
     const cal_context* given; // an execution at the place that is factored next; NULL: none
     cal_node_motion* motions;
     bool placed, whole; // they have the places, and the velocities, of where the constraints were evaluated
-    bool joins;         // evaluations join executions of aba (cal_constraints_join), which needs no motions but those below
+    bool joins; // evaluations join executions of aba (cal_constraints_join), which needs no motions but those below
     // Of few rows whose nodes have paths to their roots: motions of these nodes alone. NULL: rows are made of the motions of all.
     cal_joint_path* paths;
     cal_joint_path_motion* path_motions;
     int path_count;
     int32_t* path_of; // of each node
     cal_node_motion* ends;
-    bool answered; // paths answer to the kept directions
-    double* extent; // 4 per node: the size of coordinates between it and its root
+    bool answered;     // paths answer to the kept directions
+    double* extent;    // 4 per node: the size of coordinates between it and its root
     cal_mount* frames; // of each constraint: a and b
     cal_row* rows;     // as they are eliminated
     double* y;         // the rows', one after the other

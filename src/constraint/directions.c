@@ -250,7 +250,7 @@ static bool eliminate(double A[MOST][MOST], int count, double* x) {
 }
 
 bool cal_directions_correct(cal_constraints* set) {
-    double AN[MOST][MOST], *x = set->directions.parts;
+    double AN[MOST][MOST] = {{0.0}}, *x = set->directions.parts;
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
     multiply_rows(set, AN);
     if (!eliminate(AN, set->row_count, x)) return false;

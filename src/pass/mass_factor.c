@@ -22,9 +22,11 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .motion = cal_allocate(SIX * nodes, sizeof(double)),
                              .share = cal_allocate(degrees, sizeof(double)),
                              .after = cal_allocate(nodes, sizeof(int32_t)),
+                             .first_v = cal_allocate(nodes, sizeof(int32_t)),
                              .joints = cal_allocate(nodes, sizeof *out->joints)};
+    for (size_t n = 0; out->first_v && n < nodes; n++) out->first_v[n] = model->nodes[n].first_v;
     if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion &&
-        out->share && out->after && out->joints)
+        out->share && out->after && out->first_v && out->joints)
         return CAL_OK;
     cal_mass_factor_destroy(out);
     return CAL_NO_MEMORY;
@@ -36,6 +38,7 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(tree->after);
     cal_free(tree->joints);
+    cal_free(tree->first_v);
     *tree = (cal_mass_factor){0};
 }
 
@@ -64,7 +67,7 @@ bool cal_mass_factor_is_shared(const cal_model* model) {
 // V = U C; numbers of a lane are `width` apart.
 CAL_WIDE_INLINE void take_node(cal_mass_factor* tree, int n, int slides, const double* record, const double* response,
                                double C, size_t width) {
-    const size_t first = (size_t)(SIX * tree->model->nodes[n].first_v);
+    const size_t first = (size_t)(SIX * tree->first_v[n]);
     double *S = tree->axes + first, *V = tree->response + first, *arm = tree->arm + 3 * (size_t)n;
     for (size_t i = 0; i < 3; i++) {
         S[(size_t)slides + i] = record[(CAL_ABA_Z + i) * width], S[(size_t)(3 - slides) + i] = 0.0;
@@ -130,45 +133,54 @@ void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context) {
             const size_t b = k / width, l = k % width, block = (size_t)column->first_block + b;
             const int32_t n = layout->block_nodes[block * width + l];
             if (n >= 0)
-                tree->joints[n] =
-                    (cal_joint_numbers){context->records + column->record + b * record + l,
-                                        context->responses + block * CAL_ABA_RESPONSE * width + l};
+                tree->joints[n] = (cal_joint_numbers){context->records + column->record + b * record + l,
+                                                      context->responses + block * CAL_ABA_RESPONSE * width + l};
         }
     }
 }
 
-// Of each joint: a number in the user's order, √D⁻¹ and k of its lane.
-#define EACH_JOINT(context, number, root, k, ...)                                                                      \
-    for (int i = 0; i < (context)->layout->column_count; i++) {                                                        \
-        const cal_column* column = &(context)->layout->columns[i];                                                     \
-        const size_t width = (size_t)(context)->layout->width, record = (size_t)cal_aba_record(column->kind) * width;  \
-        for (size_t b = 0; b < (size_t)column->block_count; b++) {                                                     \
-            const size_t block = (size_t)column->first_block + b;                                                      \
-            double *own = (context)->records + column->record + b * record + CAL_ABA_K * width,                        \
-                   C[CAL_MAX_LANES];                                                                                   \
-            const double* over = (context)->responses + (block * CAL_ABA_RESPONSE + CAL_ABA_OVER) * width;             \
-            for (size_t l = 0; l < width; l++) C[l] = sqrt(over[l]);                                                   \
-            for (size_t l = 0; l < width; l++) {                                                                       \
-                const int32_t n = (context)->layout->block_nodes[block * width + l];                                   \
-                if (n < 0) continue;                                                                                   \
-                const int number = (context)->model->nodes[n].first_v;                                                 \
-                const double root = C[l];                                                                              \
-                double* k = own + l;                                                                                   \
-                __VA_ARGS__                                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
+// share ← C k of each joint, or k += C⁻¹ share, a block at a time; C⁻¹ = √D⁻¹.
+CAL_WIDE_INLINE void exchange_shares(const cal_mass_factor* tree, const cal_context* context, bool gives, size_t width,
+                                     double* share) {
+    const cal_layout* layout = context->layout;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t record = (size_t)cal_aba_record(column->kind) * width;
+        for (size_t b = 0; b < (size_t)column->block_count; b++) {
+            const size_t block = (size_t)column->first_block + b;
+            const int32_t* nodes = layout->block_nodes + block * width;
+            const double* over = context->responses + (block * CAL_ABA_RESPONSE + CAL_ABA_OVER) * width;
+            double *k = context->records + column->record + b * record + CAL_ABA_K * width, own[CAL_MAX_LANES] = {0.0};
+            for (size_t l = 0; l < width && gives; l++)
+                if (nodes[l] >= 0) own[l] = share[tree->first_v[nodes[l]]];
+            for (size_t l = 0; l < width; l++)
+                if (gives)
+                    k[l] += sqrt(over[l]) * own[l];
+                else
+                    own[l] = k[l] / sqrt(over[l]);
+            for (size_t l = 0; l < width && !gives; l++)
+                if (nodes[l] >= 0) share[tree->first_v[nodes[l]]] = own[l];
+        }
     }
-
-CAL_WIDE static void take_mass_shares(const cal_context* context, double* share) {
-    EACH_JOINT(context, v, root, k, share[v] = *k / root;)
 }
 
-CAL_WIDE static void give_mass_shares(const cal_context* context, const double* share) {
-    EACH_JOINT(context, v, root, k, *k += root * share[v];)
+// With widths that a compiler knows.
+CAL_WIDE static void exchange_mass_shares(const cal_mass_factor* tree, const cal_context* context, bool gives,
+                                          double* share) {
+    if (context->layout->width == 8)
+        gives ? exchange_shares(tree, context, true, 8, share) : exchange_shares(tree, context, false, 8, share);
+    else if (context->layout->width == 4)
+        gives ? exchange_shares(tree, context, true, 4, share) : exchange_shares(tree, context, false, 4, share);
+    else
+        exchange_shares(tree, context, gives, (size_t)context->layout->width, share);
 }
 
-void cal_mass_factor_take_shares(const cal_context* context, double* share) { take_mass_shares(context, share); }
-void cal_mass_factor_give_shares(const cal_context* context, const double* share) { give_mass_shares(context, share); }
+void cal_mass_factor_take_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
+    exchange_mass_shares(tree, context, false, share);
+}
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
+    exchange_mass_shares(tree, context, true, share);
+}
 
 void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]) {
     const cal_layout* layout = context->layout;

@@ -51,7 +51,7 @@ void KERNEL(cal_mass_factor_rows)(cal_mass_factor* tree, const cal_row* rows, in
 #if CAL_WIDTH > 2
     for (; count - done > 2; done += count - done < 4 ? 3 : 4)
         cal_take_any_rows_4(tree, rows + done, count - done < 4 ? 3 : 4, nodes, node_count, y + (size_t)done * stride,
-                        stride);
+                            stride);
 #endif
 #if CAL_WIDTH > 1
     for (; count - done > 1; done += 2)

@@ -33,10 +33,11 @@ cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_pat
     for (int n = node; n >= 0; n = model->nodes[n].parent) length++, root = n;
     const size_t steps = ((size_t)length + CAL_JOINT_PATH_LANES - 1) / CAL_JOINT_PATH_LANES;
     *out = (cal_joint_path){.node = node,
-                      .steps = (int)steps,
-                      .constants = cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
-                      .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
-                      .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t))};
+                            .steps = (int)steps,
+                            .constants =
+                                cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
+                            .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
+                            .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t))};
     if (!out->constants || !out->q || !out->v) {
         cal_joint_path_destroy(out);
         return CAL_NO_MEMORY;
@@ -60,18 +61,19 @@ static double larger_size(double size, const double* numbers, int count) {
     return size;
 }
 
-cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2, cal_joint_path_segments_w4,
-    cal_joint_path_segments_w8;
+cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2,
+    cal_joint_path_segments_w4, cal_joint_path_segments_w8;
 
-void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v, const cal_joint_path_rates* rates,
-                   cal_node_motion* motion, cal_joint_path_motion* out) {
+void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
+                         const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out) {
     static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
     _Alignas(64) double segments[CAL_SEGMENT_COUNT * CAL_JOINT_PATH_LANES];
-    double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, origin[3] = {0.0}, moving[1 + CAL_JOINT_PATH_RATES][6] = {{0.0}};
+    double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, origin[3] = {0.0},
+           moving[1 + CAL_JOINT_PATH_RATES][6] = {{0.0}};
     kernels[variant](path, q, v, rates, segments);
     out->extent = out->speed = 1.0;
     for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) {
-        double own[CAL_SEGMENT_COUNT], turn[9], product[9], way[3], lever[3], turned[3], moved[3];
+        double own[CAL_SEGMENT_COUNT] = {0.0}, turn[9], product[9], way[3], lever[3], turned[3], moved[3];
         const int count = CAL_SEGMENT_RATES + 6 * (1 + rates->count);
         for (int i = 0; i < count; i++) own[i] = segments[i * CAL_JOINT_PATH_LANES + s];
         for (int i = 0; i < 9; i++) turn[i] = own[CAL_SEGMENT_TURN + 3 * (i % 3) + i / 3];

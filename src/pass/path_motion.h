@@ -31,7 +31,8 @@ typedef struct cal_joint_path_rates {
 
 typedef struct cal_joint_path_motion {
     double answers[6 * CAL_JOINT_PATH_RATES]; // angular and linear velocity of the end for each of the rates
-    double extent, speed;               // the largest of the numbers that were added up to its place, and to its velocities; one at least
+    double extent,
+        speed; // the largest of the numbers that were added up to its place, and to its velocities; one at least
 } cal_joint_path_motion;
 
 // Paths have joints of one degree of freedom each.
@@ -40,8 +41,8 @@ cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_pat
 void cal_joint_path_destroy(cal_joint_path* path); // zeros are allowed
 
 // The motion of its end (all but the arm) at q and v. variant: of the kernels (pass.h), the same bits from all.
-void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v, const cal_joint_path_rates* rates,
-                   cal_node_motion* motion, cal_joint_path_motion* out);
+void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
+                         const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out);
 
 // Numbers of a segment: R (columns), o, the two sizes, ω and u of v and of each rate; lanes side by side.
 enum {
@@ -53,5 +54,5 @@ enum {
     CAL_SEGMENT_COUNT = CAL_SEGMENT_RATES + 6 * (1 + CAL_JOINT_PATH_RATES)
 };
 enum { CAL_JOINT_PATH_TURNS = 12, CAL_JOINT_PATH_SLIDES = 13, CAL_JOINT_PATH_CONSTANTS = 14 };
-typedef void cal_joint_path_kernel(const cal_joint_path* path, const double* q, const double* v, const cal_joint_path_rates* rates,
-                             double* segments);
+typedef void cal_joint_path_kernel(const cal_joint_path* path, const double* q, const double* v,
+                                   const cal_joint_path_rates* rates, double* segments);

@@ -100,8 +100,8 @@ LANE_INLINE void move_segments(const cal_joint_path* path, int at, const double*
 }
 
 // With numbers of rates that a compiler knows.
-void KERNEL(cal_joint_path_segments)(const cal_joint_path* path, const double* q, const double* v, const cal_joint_path_rates* rates,
-                               double* segments) {
+void KERNEL(cal_joint_path_segments)(const cal_joint_path* path, const double* q, const double* v,
+                                     const cal_joint_path_rates* rates, double* segments) {
     for (int at = 0; at < CAL_JOINT_PATH_LANES; at += CAL_LANES) {
         if (path->slides)
             move_segments(path, at, q, v, rates, 1 + rates->count, true, segments);

@@ -106,7 +106,8 @@ static void follow_nothing(const cal_solver_context* context, const cal_column* 
 
 bool cal_system_create_probe(cal_system* system) {
     if (!system->constraints) return true;
-    if (system->ops->implicit == 0) return cal_plan_create_part(system->plan, CAL_PART_SUMS, &system->following) == CAL_OK;
+    if (system->ops->implicit == 0)
+        return cal_plan_create_part(system->plan, CAL_PART_SUMS, &system->following) == CAL_OK;
     system->probe = *system->ops;
     system->probe.sum_count = system->probe.max_count = 0;
     system->probe.follow_up = follow_nothing;

@@ -150,14 +150,15 @@ struct cal_system {
     // Where energy goes (system_flows.c).
     cal_flow_integrator flow;
     cal_push_paths paths;
-    bool has_powers;  // joints have what works or loses
-    bool driven;      // some joint force of the user is not zero
-    bool held;        // the last evaluation's joint forces are those of constraints, too: system->forces
-    bool accelerated; // it has what constraints add to accelerations in ydot instead, and the solver is still to follow;
-    bool joined;      // or will have it by the last walk, which the solver rides along with
-    double closing;   // then: the power of the constraints' forces
-    double moved;     // the power of prescribed motions at the last evaluation
-    double closed;    // what the last projection of a step's end has added to the energy
+    bool has_powers; // joints have what works or loses
+    bool driven;     // some joint force of the user is not zero
+    bool held;       // the last evaluation's joint forces are those of constraints, too: system->forces
+    bool
+        accelerated; // it has what constraints add to accelerations in ydot instead, and the solver is still to follow;
+    bool joined;     // or will have it by the last walk, which the solver rides along with
+    double closing;  // then: the power of the constraints' forces
+    double moved;    // the power of prescribed motions at the last evaluation
+    double closed;   // what the last projection of a step's end has added to the energy
     cal_account account; // of a system that is advanced directly
     cal_sim_report report;
     cal_bdf_report before; // BDF's own counts are since it was made: what a checkpoint adds to them
