@@ -1,5 +1,6 @@
 // Constraints at work (constraint.h): rows, their matrix, multipliers and projection. Who meets whom is in order.c.
 #include "constraint/constraint.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "constraint/constraint_matrix.h"
 #include "constraint/directions.h"
@@ -32,13 +33,58 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
     cal_state_destroy(set->aba_state);
+    cal_plan_destroy_part(set->aba_first);
+    cal_plan_destroy_part(set->aba_last);
     cal_plan_destroy(set->aba_plan);
     cal_machine_destroy(set->aba_machine);
-    void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
-                      set->lambda, set->right,  set->work,    set->rest,   set->effort, set->accelerations,
-                      set->change, set->at_q,   set->at_v,    set->before, set->extent, set->unknown};
+    void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
+                      set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
+                      set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
+                      set->paths,  set->path_motions, set->path_of, set->ends};
+    for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
+}
+
+// Nodes that a constraint touches.
+static int list_touched(const cal_constraints* set, int constraint, int nodes[CAL_ROW_NODES]) {
+    const cal_model* model = set->model;
+    const cal_constraint_def* def = &model->constraints[constraint];
+    int count = 0;
+    for (int side = 0; side < 2; side++) {
+        const bool coupled = def->kind == CAL_COUPLING, joint = coupled && def->joint[side] != CAL_NONE;
+        const int node = joint     ? model->joints[def->joint[side]].node
+                         : coupled ? -1
+                                   : set->frames[2 * (size_t)constraint + (size_t)side].node;
+        if (node >= 0) nodes[count++] = node;
+        if (joint && model->nodes[node].parent >= 0) nodes[count++] = model->nodes[node].parent;
+    }
+    return count;
+}
+
+// Paths of all nodes that rows touch, where that pays and can be.
+static bool find_paths(cal_constraints* set) {
+    const cal_model* model = set->model;
+    int nodes[CAL_ROW_NODES];
+    bool pays = !set->loops && set->most_rows > 0 && set->most_rows <= CAL_JOINT_PATH_RATES;
+    for (int c = 0; c < model->constraint_count && pays; c++)
+        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--)
+            pays = pays && cal_joint_path_exists(model, nodes[i]);
+    if (!pays) return true;
+    const size_t most = (size_t)model->constraint_count * CAL_ROW_NODES;
+    set->paths = cal_allocate(most, sizeof *set->paths);
+    set->path_motions = cal_allocate(most, sizeof *set->path_motions);
+    set->path_of = cal_allocate((size_t)model->node_count, sizeof *set->path_of);
+    set->ends = cal_allocate((size_t)model->node_count, sizeof *set->ends);
+    if (!set->paths || !set->path_motions || !set->path_of || !set->ends) return false;
+    for (int n = 0; n < model->node_count; n++) set->path_of[n] = -1;
+    for (int c = 0; c < model->constraint_count; c++)
+        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--) {
+            if (set->path_of[nodes[i]] >= 0) continue;
+            if (cal_joint_path_create(model, nodes[i], &set->paths[set->path_count]) != CAL_OK) return false;
+            set->path_of[nodes[i]] = set->path_count++;
+        }
+    return true;
 }
 
 static bool allocate(cal_constraints* set) {
@@ -65,7 +111,7 @@ static bool allocate(cal_constraints* set) {
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           set->extent && set->unknown && cal_matrix_create(set) && cal_packs_create(set) &&
+           set->extent && set->unknown && find_paths(set) && cal_matrix_create(set) && cal_packs_create(set) &&
            cal_directions_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
@@ -90,6 +136,8 @@ static cal_status plan_aba(cal_constraints* set) {
     if (set->loops || set->most_rows == 0 || !cal_mass_factor_is_shared(set->model)) return CAL_OK;
     cal_status status = cal_machine_serial(0, &set->aba_machine, NULL);
     if (status == CAL_OK) status = cal_plan_create(set->model, "aba", set->aba_machine, &set->aba_plan, NULL);
+    if (status == CAL_OK) status = cal_plan_create_part(set->aba_plan, CAL_PART_FIRST, &set->aba_first);
+    if (status == CAL_OK) status = cal_plan_create_part(set->aba_plan, CAL_PART_LAST, &set->aba_last);
     if (status == CAL_OK) status = cal_state_create(set->aba_plan, &set->aba_state);
     return status == CAL_OK ? cal_state_keep_responses(set->aba_state) : status;
 }
@@ -99,7 +147,7 @@ void cal_constraints_execute(cal_constraints* set, const double* q, const cal_co
     if (!set->aba_state) return;
     if (!executed) {
         cal_layout_scatter(set->aba_plan->layout, 0, q, NULL, set->aba_state->context.y);
-        executed = cal_plan_run(set->aba_plan, set->aba_state, NULL, NULL, true, NULL) == CAL_OK
+        executed = cal_plan_run(set->aba_first, set->aba_state, NULL, NULL, true, NULL) == CAL_OK
                        ? &set->aba_state->context
                        : NULL;
     }
@@ -109,10 +157,16 @@ void cal_constraints_execute(cal_constraints* set, const double* q, const cal_co
 void cal_constraints_factor_mass(cal_constraints* set) {
     set->factored = false; // the tree's numbers are those without loops now
     if (set->given) {
-        cal_mass_factor_take(&set->tree, set->given);
+        // Packs read the arrays; so does who wants M⁻¹ Aᵀ at once.
+        if (set->borrows && set->pack_count == 0)
+            cal_mass_factor_borrow(&set->tree, set->given);
+        else
+            cal_mass_factor_take(&set->tree, set->given);
         set->given = NULL;
         return;
     }
+    set->tree.given = NULL;
+    if (!set->whole) cal_constraints_evaluate(set, set->at_q, set->at_v);
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
@@ -159,25 +213,67 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
 
-void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) {
+void cal_constraints_answer(cal_constraints* set) {
+    const cal_directions* d = &set->directions;
+    set->answered = d->held && d->made;
+    const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
+    for (int i = 0; i < set->path_count; i++)
+        cal_joint_path_move(&set->paths[i], set->plan->variant, set->at_q, set->at_v, &rates,
+                            &set->ends[set->paths[i].node], &set->path_motions[i]);
+}
+
+static void make_rows(cal_constraints* set, const double* q, const double* v) {
+    const cal_node_motion* motions = set->paths ? set->ends : set->motions;
+    for (int i = 0; i < set->pack_count; i++)
+        cal_pack_make_rows(&set->packs[i], set->plan->variant, motions, set->rows);
+    for (int i = 0; i < set->single_count; i++) {
+        const int place = set->singles[i], constraint = set->order[place];
+        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time, motions, q,
+                                    v, set->rows + set->first_row[place]);
+    }
+}
+
+// Motions and rows at q and v; whole: motions of all nodes as well, where rows do without.
+static void evaluate_at(cal_constraints* set, const double* q, const double* v, bool whole) {
     const size_t q_size = (size_t)set->model->q_count * sizeof(double),
                  v_size = (size_t)set->model->v_count * sizeof(double);
     // Projections and forces ask for the same place in turn.
     const bool now = !set->moved || set->at_time == set->time;
     const bool moved = !set->evaluated || !cal_same_bits(set->at_q, q, q_size);
-    if (!moved && now && cal_same_bits(set->at_v, v, v_size)) return;
-    set->at_time = set->time;
-    memcpy(set->at_q, q, q_size);
-    memcpy(set->at_v, v, v_size);
-    set->evaluated = true;
-    cal_node_motions(set->model, set->plan->variant, q, v, moved, set->motions);
-    for (int i = 0; i < set->pack_count; i++)
-        cal_pack_make_rows(&set->packs[i], set->plan->variant, set->motions, set->rows);
-    for (int i = 0; i < set->single_count; i++) {
-        const int place = set->singles[i], constraint = set->order[place];
-        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time,
-                                    set->motions, q, v, set->rows + set->first_row[place]);
+    const bool anew = moved || !now || !cal_same_bits(set->at_v, v, v_size);
+    if (anew) {
+        set->at_time = set->time;
+        if (moved) memcpy(set->at_q, q, q_size);
+        memcpy(set->at_v, v, v_size);
+        set->evaluated = true;
+        set->placed = set->placed && !moved;
+        set->whole = false;
     }
+    if (!set->whole && (whole || !set->paths)) {
+        cal_node_motions(set->model, set->plan->variant, q, v, !set->placed, set->motions);
+        set->placed = set->whole = true;
+    }
+    if (!anew) return;
+    if (set->paths) cal_constraints_answer(set);
+    make_rows(set, q, v);
+}
+
+void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) { evaluate_at(set, q, v, true); }
+
+// Rows where v has changed by the last correction alone, which was along kept directions: paths have answered to these.
+static void follow_correction(cal_constraints* set, const double* q, const double* v) {
+    for (int i = 0; i < set->path_count; i++) {
+        cal_node_motion* end = &set->ends[set->paths[i].node];
+        const double* answer = set->path_motions[i].answers;
+        for (int k = 0; k < set->row_count; k++, answer += 6)
+            for (int j = 0; j < 3; j++) {
+                end->angular[j] += answer[j] * set->directions.parts[k];
+                end->linear[j] += answer[3 + j] * set->directions.parts[k];
+            }
+    }
+    memcpy(set->at_v, v, (size_t)set->model->v_count * sizeof(double));
+    set->whole = false;
+    make_rows(set, q, v);
 }
 
 cal_violation cal_constraints_violation(const cal_constraints* set, int only) {
@@ -219,6 +315,26 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+// The same without q̈₀: what an execution of aba has left of it at each joint, and at rows' nodes.
+static void demand_shares(cal_constraints* set, cal_stabilization law, double gain, const cal_context* executed) {
+    double a[CAL_ROW_NODES][6] = {{0.0}};
+    int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
+    cal_mass_factor_take_shares(&set->tree, executed, set->effort);
+    cal_matrix_feel(set, set->rest);
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        double sum = row->bias;
+        for (int k = 0; k < row->node_count; k++) {
+            if (found[k] != row->node[k]) cal_mass_factor_take_accelerations(executed, row->node[k], a[k]);
+            found[k] = row->node[k];
+            sum += cal_dot3(row->moment[k], a[k]) + cal_dot3(row->force[k], a[k] + 3);
+        }
+        // y is scaled; what cannot be moved does not count.
+        if (set->scale[i] > 0.0) sum += set->rest[i] / set->scale[i];
+        set->right[i] = stabilize(row, law, gain) - sum;
+    }
+}
+
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
 
 // Of each node the sizes of the coordinates of all nodes between it and its root, one at least; only the largest of the four is of use.
@@ -248,7 +364,11 @@ CAL_WIDE static void find_extents(const cal_model* model, const cal_node_motion*
 _Static_assert(offsetof(cal_node_motion, linear) == offsetof(cal_node_motion, angular) + 3 * sizeof(double),
                "read with the angular velocity");
 
-static double extent_of(const cal_constraints* set, int node) {
+static double extent_of(const cal_constraints* set, int node, bool of_speed) {
+    if (set->paths) {
+        const cal_joint_path_motion* motion = &set->path_motions[set->path_of[node]];
+        return of_speed ? motion->speed : motion->extent;
+    }
     const double* own = set->extent + 4 * (size_t)node;
     return larger_of(larger_of(own[0], own[1]), larger_of(own[2], own[3]));
 }
@@ -277,14 +397,14 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     double out = most_open(set, 0, set->row_count, of_speed);
     if (out <= set->closed) return out;
     out = 0.0;
-    if (!sized) find_extents(set->model, set->motions, of_speed, set->extent);
+    if (!sized && !set->paths) find_extents(set->model, set->motions, of_speed, set->extent);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
         double scale = 1.0;
         for (int i = first; i < end; i++)
             for (int k = 0; k < set->rows[i].node_count; k++)
-                scale = larger_of(scale, extent_of(set, set->rows[i].node[k]));
+                scale = larger_of(scale, extent_of(set, set->rows[i].node[k], of_speed));
         scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
         const double open = most_open(set, first, end, of_speed) / scale;
         if (!(open <= out)) out = open;
@@ -328,18 +448,30 @@ void cal_constraints_find_change(cal_constraints* set, const double* q, const do
     cal_directions_note(set);
 }
 
+bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
+                          double shift, const cal_context* executed) {
+    if (set->row_count == 0) return true;
+    set->given = executed;
+    evaluate_at(set, q, v, false);
+    set->borrows = true;
+    cal_matrix_make(set);
+    set->borrows = false;
+    cal_matrix_factor(set, fmin(shift, shift_for(set)));
+    demand_shares(set, law, gain, executed);
+    if (!cal_all_finite(set->right, set->row_count)) return false;
+    cal_matrix_solve(set);
+    cal_mass_factor_give_shares(&set->tree, executed, set->effort);
+    set->directions.fresh = false;
+    cal_directions_note(set);
+    return true;
+}
+
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
     cal_matrix_find_change(set);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
-}
-
-static double largest(const double* values, int count) {
-    double out = 0.0;
-    for (int i = 0; i < count; i++) out = larger_of(out, fabs(values[i]));
-    return out;
 }
 
 // --- Projection --------------------------------------------------------------------------------------------------------
@@ -355,7 +487,7 @@ static void scale_right(cal_constraints* set, bool factored) {
     }
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
     if (factored) return;
-    const double open = largest(set->right, set->row_count);
+    const double open = cal_largest_size(set->right, set->row_count);
     cal_matrix_factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
@@ -367,10 +499,10 @@ static bool too_near(const cal_constraints* set, double blind) {
            cal_constraints_distance(set) < blind;
 }
 
-// set->change ← what set->right asks for: in directions that are kept while these get on (again: with the matrix that they had), else in
-// those of the mass matrix here, which are factored anew unless that is done. False: so near to a singular position that it had better stay open.
-static bool find_correction(cal_constraints* set, double blind, bool again, bool* along, bool* factored) {
-    *along = *along && cal_directions_correct(set, again) && largest(set->change, set->model->v_count) <= LONGEST;
+// set->change ← what set->right asks for: in directions that are kept while these get on, else in those of the mass matrix here, which are
+// factored anew unless that is done. False: so near to a singular position that it had better stay open.
+static bool find_correction(cal_constraints* set, double blind, bool* along, bool* factored) {
+    *along = *along && cal_directions_correct(set) && cal_largest_size(set->change, set->model->v_count) <= LONGEST;
     if (*along) return true;
     if (!*factored) cal_matrix_make(set);
     scale_right(set, *factored);
@@ -387,28 +519,26 @@ static const double GETS_ON = 0.1;
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
     const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
-    cal_constraints_evaluate(set, q, v);
+    evaluate_at(set, q, v, false);
     double now = openness(set, false, false);
-    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v), again = false;
+    bool along = now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
-        if (!find_correction(set, set->blind * set->blind, again, &along, &factored)) return true;
-        const double change = largest(set->change, set->model->v_count);
+        if (!find_correction(set, set->blind * set->blind, &along, &factored)) return true;
+        const double change = cal_largest_size(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
         cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
-        set->directions.off += change;
         // Near the solution the matrix need not be found anew: what is left is of second order.
-        again = change < NEAR;
-        factored = factored && again;
+        factored = factored && change < NEAR;
         const double before = now;
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         now = openness(set, false, along);
         along = along && now < GETS_ON * before;
         // Far off a correction may open before it closes.
         if (now < before || before > LITTLE) continue;
         memcpy(q, set->before, size);
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         break;
     }
     return factored;
@@ -416,23 +546,25 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
 
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
     const size_t size = (size_t)set->model->v_count * sizeof *v;
-    cal_constraints_evaluate(set, q, v);
+    evaluate_at(set, q, v, false);
     double now = openness(set, true, false);
     bool along = !factored && now > set->closed && isfinite(now) && cal_directions_serve(set, q, v);
-    // A N of the position's correction will do where what it leaves of a speed is closed: levers change by all joints together.
-    const bool near = set->model->v_count * set->directions.off * now <= set->closed;
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
-        if (!find_correction(set, set->blind, k > 0 || near, &along, &factored)) return;
+        if (!find_correction(set, set->blind, &along, &factored)) return;
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
-        cal_constraints_evaluate(set, q, v);
+        // What closes the end of a step is measured: another run may go on from there.
+        if (along && set->paths && set->along == CAL_ALONG_KEPT)
+            follow_correction(set, q, v);
+        else
+            evaluate_at(set, q, v, false);
         now = openness(set, true, along);
         along = along && now < GETS_ON * before;
         if (now < before) continue;
         memcpy(v, set->before, size);
-        cal_constraints_evaluate(set, q, v);
+        evaluate_at(set, q, v, false);
         break;
     }
 }
@@ -450,7 +582,6 @@ void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {
     if (set->row_count == 0) return;
     bool factored = false;
-    set->directions.off = (double)INFINITY;
     if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
     if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
 }

@@ -23,6 +23,7 @@
 #include "constraint/skyline.h"
 #include "pass/loop_pack.h"
 #include "pass/mass_factor.h"
+#include "pass/path_motion.h"
 #include "plan/plan.h"
 
 // Directions of closing that are kept (directions.h); CAL_CONSTRAINT_ROWS, rounded up to whole lanes.
@@ -34,10 +35,9 @@ typedef struct cal_directions {
     double time, distance; // when; from a singular position there, zero: rows follow from others
     bool held, made;       // there is such a place; what is kept is of it
     // Of the last evaluation; false: there was none since some were kept.
-    bool found;
+    bool found, fresh; // numbers are its directions already, and not only its factors there
     double *found_q, found_time, found_distance;
-    double matrix[CAL_DIRECTIONS_MOST][CAL_DIRECTIONS_MOST]; // A N of the last correction
-    double off; // how far q is from where that is of, in any joint; infinite: it is of no use
+    double parts[CAL_DIRECTIONS_MOST]; // how much of each the last correction has
 } cal_directions;
 // Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
 typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;
@@ -83,10 +83,21 @@ typedef struct cal_constraints {
     cal_state* state;
     // Where joints have one degree of freedom each, an execution of aba has factored it: the caller's, or one of these; NULL elsewhere.
     cal_machine* aba_machine;
-    cal_plan* aba_plan;
+    cal_plan *aba_plan, *aba_first, *aba_last; // whole, and in parts
     cal_state* aba_state;
+    bool borrows;             // factors are read where the next execution has them
     const cal_context* given; // an execution at the place that is factored next; NULL: none
     cal_node_motion* motions;
+    bool placed, whole; // they have the places, and the velocities, of where the constraints were evaluated
+    bool joins; // evaluations join executions of aba (cal_constraints_join), which needs no motions but those below
+    // Of few rows whose nodes have paths to their roots: motions of these nodes alone. NULL: rows are made of the motions of all.
+    cal_joint_path* paths;
+    cal_joint_path_motion* path_motions;
+    int path_count;
+    int32_t* path_of; // of each node
+    cal_node_motion* ends;
+    bool answered;     // paths answer to the kept directions
+    double* extent;    // 4 per node: the size of coordinates between it and its root
     cal_mount* frames; // of each constraint: a and b
     cal_row* rows;     // as they are eliminated
     double* y;         // the rows', one after the other
@@ -96,7 +107,6 @@ typedef struct cal_constraints {
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     double* columns;      // of a constraint: the y that are its own
-    double* extent;       // 4 per node: the size of coordinates between it and its root
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row
@@ -130,6 +140,8 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
 
 // Motions and rows at q and v.
 void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v);
+// Motions of the ends of paths where rows were evaluated, and what the kept directions do there.
+void cal_constraints_answer(cal_constraints* set);
 // The largest |φ| and the largest |φ̇| or |ψ| of the rows, and whose they are (CAL_NONE without rows); `only`: of one constraint,
 // or CAL_NONE: of all.
 typedef struct cal_violation {
@@ -174,6 +186,10 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
 // executed: the context of aba's execution at q, where that has left what the mass matrix is factored with; NULL: one more is done.
 void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
                                  cal_stabilization law, double gain, double shift, const cal_context* executed);
+// The same where an execution of aba has come to its last walk at q and v: forces of constraints are among what that accelerates. False: what it
+// has left is not finite, and stays as it is.
+bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
+                          double shift, const cal_context* executed);
 // Before the mass matrix is factored at q: by an execution of aba, as in evaluations.
 void cal_constraints_execute(cal_constraints* set, const double* q, const cal_context* executed);
 

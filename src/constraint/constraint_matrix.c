@@ -176,6 +176,7 @@ CAL_WIDE static void scale_rows(const cal_constraints* set) {
 
 void cal_matrix_make(cal_constraints* set) {
     if (set->loops) return;
+    cal_directions_lose(set);
     cal_constraints_factor_mass(set);
     for (int i = 0; i < set->pack_count; i++)
         cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, set->y, set->work);
@@ -348,6 +349,8 @@ CAL_WIDE static void feel_efforts(const cal_constraints* set, double* out) {
             feel_effort(y, degrees, cal_row_total(set, place), v, set->effort, out + set->first_row[place]);
     }
 }
+
+void cal_matrix_feel(const cal_constraints* set, double* out) { feel_efforts(set, out); }
 
 // The largest of those rows that are kept.
 static double largest_kept(const cal_constraints* set, const double* values) {

@@ -13,6 +13,8 @@ _Static_assert((int)MOST >= (int)CAL_CONSTRAINT_ROWS, "a number per row");
 
 static int round_to_lanes(int rows) { return rows <= 2 ? rows : rows <= 4 ? 4 : MOST; }
 
+int cal_directions_stride(const cal_constraints* set) { return round_to_lanes(set->row_count); }
+
 bool cal_directions_create(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t most = set->most_rows < CAL_CONSTRAINT_ROWS ? (size_t)set->most_rows : CAL_CONSTRAINT_ROWS;
@@ -35,6 +37,7 @@ void cal_directions_destroy(cal_constraints* set) {
 static void make_directions(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t lanes = (size_t)round_to_lanes(set->row_count);
+    cal_mass_factor_own_borrowed(&set->tree);
     memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], degrees = set->degrees[constraint];
@@ -46,6 +49,7 @@ static void make_directions(cal_constraints* set) {
         }
     }
     cal_mass_factor_outbound_rows(&set->tree, set->plan->variant, d->share, (int)lanes, d->numbers);
+    d->fresh = true;
 }
 
 CAL_WIDE_INLINE void combine_lanes(const double* restrict N, const double* x, int count, int lanes,
@@ -96,14 +100,20 @@ static void exchange(double** a, double** b) {
     *a = *b, *b = x;
 }
 
+void cal_directions_make(cal_constraints* set) {
+    if (set->directions.found && !set->directions.fresh) make_directions(set);
+}
+
 void cal_directions_keep(cal_constraints* set) {
     cal_directions* d = &set->directions;
     if (!d->found) return;
+    cal_directions_make(set);
     exchange(&d->kept, &d->numbers);
+    set->answered = false;
     exchange(&d->q, &d->found_q);
     d->time = d->found_time, d->distance = d->found_distance;
     d->held = d->made = true;
-    d->found = false;
+    d->found = d->fresh = false;
 }
 
 void cal_directions_restore(cal_constraints* set, bool held, double time, double distance) {
@@ -119,15 +129,17 @@ bool cal_directions_serve(cal_constraints* set, const double* q, const double* v
     if (!d->held || set->along == CAL_ALONG_OWN || (set->along == CAL_ALONG_NOW && d->time != set->time) ||
         !(d->distance > CLEAR * set->blind))
         return false;
-    if (d->made) return true;
-    // A memory was loaded, which has the place alone.
-    cal_constraints_evaluate(set, d->q, v);
-    cal_constraints_execute(set, d->q, NULL);
-    cal_matrix_make(set);
-    make_directions(set);
-    exchange(&d->kept, &d->numbers);
-    d->made = true;
-    cal_constraints_evaluate(set, q, v);
+    if (!d->made) {
+        // A memory was loaded, which has the place alone.
+        cal_constraints_evaluate(set, d->q, v);
+        cal_constraints_execute(set, d->q, NULL);
+        cal_matrix_make(set);
+        make_directions(set);
+        exchange(&d->kept, &d->numbers);
+        d->made = true, d->fresh = false;
+        cal_constraints_evaluate(set, q, v);
+    }
+    if (set->paths && !set->answered) cal_constraints_answer(set);
     return true;
 }
 
@@ -186,8 +198,9 @@ CAL_WIDE static void move_directions(const cal_model* model, const cal_node_moti
     }
 }
 
-// Rows of A N. Rows of a constraint touch the same nodes as a rule: a node's motion is found once for as many rows as ask in turn.
-static void multiply_rows(cal_constraints* set, double AN[MOST][MOST]) {
+// Rows of A N. Paths have brought what nodes do along N; else a node's motion is found once for as many rows as ask in turn, as rows of a
+// constraint touch the same nodes as a rule.
+static void multiply_rows(const cal_constraints* set, double AN[MOST][MOST]) {
     const int count = set->row_count, lanes = round_to_lanes(count);
     double motion[CAL_ROW_NODES][6][MOST] = {{{0.0}}};
     int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
@@ -195,9 +208,14 @@ static void multiply_rows(cal_constraints* set, double AN[MOST][MOST]) {
         const cal_row* row = &set->rows[i];
         for (int k = 0; k < count; k++) AN[i][k] = 0.0;
         for (int t = 0; t < row->node_count; t++) {
-            if (found[t] != row->node[t])
-                move_directions(set->model, set->motions, set->directions.kept, row->node[t], lanes, motion[t]);
-            found[t] = row->node[t];
+            const int node = row->node[t];
+            if (found[t] != node && set->paths) {
+                const double* answers = set->path_motions[set->path_of[node]].answers;
+                for (int k = 0; k < 6 * count; k++) motion[t][k % 6][k / 6] = answers[k];
+            } else if (found[t] != node) {
+                move_directions(set->model, set->motions, set->directions.kept, node, lanes, motion[t]);
+            }
+            found[t] = node;
             for (int k = 0; k < count; k++)
                 for (int d = 0; d < 3; d++)
                     AN[i][k] += row->moment[t][d] * motion[t][d][k] + row->force[t][d] * motion[t][3 + d][k];
@@ -231,14 +249,10 @@ static bool eliminate(double A[MOST][MOST], int count, double* x) {
     return true;
 }
 
-bool cal_directions_correct(cal_constraints* set, bool again) {
-    double AN[MOST][MOST], x[MOST];
+bool cal_directions_correct(cal_constraints* set) {
+    double AN[MOST][MOST] = {{0.0}}, *x = set->directions.parts;
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
-    if (!again) {
-        multiply_rows(set, set->directions.matrix);
-        set->directions.off = 0.0;
-    }
-    memcpy(AN, set->directions.matrix, sizeof AN);
+    multiply_rows(set, AN);
     if (!eliminate(AN, set->row_count, x)) return false;
     apply(set, set->directions.kept, x);
     return true;

@@ -15,7 +15,7 @@ void cal_order_destroy(cal_constraints* set) {
                       set->met,          set->support_start, set->support,    set->degrees,      set->y_start,
                       set->user_start,   set->user,          set->user_at,    set->first_row,    set->matrix.last,
                       set->matrix.start, set->matrix.root,   set->matrix.row, set->matrix.begin, set->matrix.column,
-                      set->matrix.left};
+                      set->matrix.left,  set->matrix.over};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -232,8 +232,9 @@ cal_status cal_order_create(cal_constraints* set) {
     set->matrix.begin = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.begin);
     set->matrix.column = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.column);
     set->matrix.left = cal_allocate((size_t)set->most_rows, sizeof(double));
+    set->matrix.over = cal_allocate((size_t)set->most_rows, sizeof(double));
     if (!set->matrix.last || !set->matrix.start || !set->matrix.row || !set->matrix.begin || !set->matrix.column ||
-        !set->matrix.left)
+        !set->matrix.left || !set->matrix.over)
         return CAL_NO_MEMORY;
     set->matrix.root = cal_allocate(draw(set, true), sizeof(double));
     return set->matrix.root ? CAL_OK : CAL_NO_MEMORY;

@@ -129,6 +129,7 @@ int cal_skyline_reveal(cal_skyline* m, int first, int count, const cal_skyline_c
         m->column[row] = first + c;
         m->left[first + c] = left;
         eliminate(m, row, end, first + c);
+        m->over[row] = 1.0 / *entry(m, row, first + c);
     }
     const int kept = row - first;
     for (int c = 0, at = row; c < count; c++) {
@@ -147,7 +148,7 @@ static void forward(const cal_skyline* m, double* x) {
     for (int i = 0; i < m->count; i++) {
         const int begin = m->begin[i], own = m->column[i];
         if (!(m->left[own] > 0.0)) continue;
-        const double *row = m->root + m->start[i], value = x[own] / row[own - begin];
+        const double *row = m->root + m->start[i], value = x[own] * m->over[i];
         for (int j = 0; j <= m->last[i] - begin; j++) x[begin + j] -= row[j] * value;
         x[own] = value;
     }
@@ -160,7 +161,7 @@ static void backward(const cal_skyline* m, double* x) {
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own];
         x[own] = 0.0; // the row is zero at the group's columns that came before it
-        x[own] = (value - dot(row, x + begin, m->last[i] - begin + 1)) / row[own - begin];
+        x[own] = (value - dot(row, x + begin, m->last[i] - begin + 1)) * m->over[i];
     }
 }
 

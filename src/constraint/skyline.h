@@ -24,6 +24,7 @@ typedef struct cal_skyline {
     int32_t* begin;  // of each row: the first column of its group
     size_t* start;   // of each row: where its numbers are; entry (i, j) is at start[i] + j − begin[i]
     double* root;    // R
+    double* over;    // of each row: the inverse of its pivot
     double* row;     // count: the row that is to be added; zeros otherwise
     int32_t* column; // of each row: the column that it is the pivot of
     double*

@@ -87,6 +87,7 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
         run_sums(pull, m3_times(spin_matrix(w_above, before3(swing)), d));
         bias(CAL_REVOLUTE, own, spin_matrix(here3(spin), here3(swing)), here3(pull), at.constants, at.external,
              at.scratch);
+        leave_accelerations(find_response(context, column, block), here3(swing), here3(pull));
         advance_rows(trail, CAL_DOWN_COUNT);
     }
     // Dead lanes repeat the last live one's motion (they turn and move by nothing), so column W − 1 is the chain's end.

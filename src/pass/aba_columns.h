@@ -2,14 +2,6 @@
 #include "pass/articulated_ends.h"
 #include "pass/aba_outbound.h"
 
-#define find_response LANE(cal_find_response)
-LANE_INLINE double* find_response(const cal_context* context, const cal_column* column, int step) {
-    if (!context->responses) return NULL;
-    const step_place of = find_step(column, step);
-    return context->responses + (size_t)(column->first_block + of.block) * (CAL_ABA_RESPONSE * CAL_WIDTH) +
-           (size_t)of.lane;
-}
-
 #define inbound_run LANE(inbound_run)
 LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {
     int i = step_count(column) - 1;

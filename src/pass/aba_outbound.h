@@ -27,6 +27,21 @@ LANE_INLINE void leave_end(const cal_context* context, const cal_column* column,
     store_articulated(end_sums(context, column), &I);
 }
 
+#define find_response LANE(cal_find_response)
+LANE_INLINE double* find_response(const cal_context* context, const cal_column* column, int step) {
+    if (!context->responses) return NULL;
+    const step_place of = find_step(column, step);
+    return context->responses + (size_t)(column->first_block + of.block) * (CAL_ABA_RESPONSE * CAL_WIDTH) +
+           (size_t)of.lane;
+}
+
+#define leave_accelerations LANE(cal_leave_accelerations)
+LANE_INLINE void leave_accelerations(double* response, v3 al, v3 a) {
+    if (!response) return;
+    store3(response, CAL_ABA_ALPHA, al);
+    store3(response, CAL_ABA_A, a);
+}
+
 #define outbound_run LANE(outbound_run)
 LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_column* column) {
     motion m = load_motion(context, column);
@@ -35,6 +50,7 @@ LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_co
     for (int i = 0; i < count; i++) {
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
+        leave_accelerations(find_response(context, column, i), m.al, m.a);
     }
     leave_end(context, column, &m, &at);
 }

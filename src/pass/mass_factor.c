@@ -21,9 +21,12 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .wrench = cal_allocate(SIX * nodes, sizeof(double)),
                              .motion = cal_allocate(SIX * nodes, sizeof(double)),
                              .share = cal_allocate(degrees, sizeof(double)),
-                             .after = cal_allocate(nodes, sizeof(int32_t))};
+                             .after = cal_allocate(nodes, sizeof(int32_t)),
+                             .first_v = cal_allocate(nodes, sizeof(int32_t)),
+                             .joints = cal_allocate(nodes, sizeof *out->joints)};
+    for (size_t n = 0; out->first_v && n < nodes; n++) out->first_v[n] = model->nodes[n].first_v;
     if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion &&
-        out->share && out->after)
+        out->share && out->after && out->first_v && out->joints)
         return CAL_OK;
     cal_mass_factor_destroy(out);
     return CAL_NO_MEMORY;
@@ -34,6 +37,8 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
                         tree->arm,  tree->wrench,   tree->motion, tree->share};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(tree->after);
+    cal_free(tree->joints);
+    cal_free(tree->first_v);
     *tree = (cal_mass_factor){0};
 }
 
@@ -62,7 +67,7 @@ bool cal_mass_factor_is_shared(const cal_model* model) {
 // V = U C; numbers of a lane are `width` apart.
 CAL_WIDE_INLINE void take_node(cal_mass_factor* tree, int n, int slides, const double* record, const double* response,
                                double C, size_t width) {
-    const size_t first = (size_t)(SIX * tree->model->nodes[n].first_v);
+    const size_t first = (size_t)(SIX * tree->first_v[n]);
     double *S = tree->axes + first, *V = tree->response + first, *arm = tree->arm + 3 * (size_t)n;
     for (size_t i = 0; i < 3; i++) {
         S[(size_t)slides + i] = record[(CAL_ABA_Z + i) * width], S[(size_t)(3 - slides) + i] = 0.0;
@@ -110,7 +115,83 @@ CAL_WIDE static void take_mass_factors(cal_mass_factor* tree, const cal_context*
     }
 }
 
-void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) { take_mass_factors(tree, context); }
+void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context) {
+    take_mass_factors(tree, context);
+    tree->given = NULL;
+}
+
+void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context) {
+    tree->given = context;
+    if (tree->listed == context) return;
+    const cal_layout* layout = context->layout;
+    const size_t width = (size_t)layout->width;
+    tree->listed = context;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t record = (size_t)cal_aba_record(column->kind) * width;
+        for (size_t k = 0; k < (size_t)column->block_count * width; k++) {
+            const size_t b = k / width, l = k % width, block = (size_t)column->first_block + b;
+            const int32_t n = layout->block_nodes[block * width + l];
+            if (n >= 0)
+                tree->joints[n] = (cal_joint_numbers){context->records + column->record + b * record + l,
+                                                      context->responses + block * CAL_ABA_RESPONSE * width + l};
+        }
+    }
+}
+
+// share ← C k of each joint, or k += C⁻¹ share, a block at a time; C⁻¹ = √D⁻¹.
+CAL_WIDE_INLINE void exchange_shares(const cal_mass_factor* tree, const cal_context* context, bool gives, size_t width,
+                                     double* share) {
+    const cal_layout* layout = context->layout;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t record = (size_t)cal_aba_record(column->kind) * width;
+        for (size_t b = 0; b < (size_t)column->block_count; b++) {
+            const size_t block = (size_t)column->first_block + b;
+            const int32_t* nodes = layout->block_nodes + block * width;
+            const double* over = context->responses + (block * CAL_ABA_RESPONSE + CAL_ABA_OVER) * width;
+            double *k = context->records + column->record + b * record + CAL_ABA_K * width, own[CAL_MAX_LANES] = {0.0};
+            for (size_t l = 0; l < width && gives; l++)
+                if (nodes[l] >= 0) own[l] = share[tree->first_v[nodes[l]]];
+            for (size_t l = 0; l < width; l++)
+                if (gives)
+                    k[l] += sqrt(over[l]) * own[l];
+                else
+                    own[l] = k[l] / sqrt(over[l]);
+            for (size_t l = 0; l < width && !gives; l++)
+                if (nodes[l] >= 0) share[tree->first_v[nodes[l]]] = own[l];
+        }
+    }
+}
+
+// With widths that a compiler knows.
+CAL_WIDE static void exchange_mass_shares(const cal_mass_factor* tree, const cal_context* context, bool gives,
+                                          double* share) {
+    if (context->layout->width == 8)
+        gives ? exchange_shares(tree, context, true, 8, share) : exchange_shares(tree, context, false, 8, share);
+    else if (context->layout->width == 4)
+        gives ? exchange_shares(tree, context, true, 4, share) : exchange_shares(tree, context, false, 4, share);
+    else
+        exchange_shares(tree, context, gives, (size_t)context->layout->width, share);
+}
+
+void cal_mass_factor_take_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
+    exchange_mass_shares(tree, context, false, share);
+}
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
+    exchange_mass_shares(tree, context, true, share);
+}
+
+void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]) {
+    const cal_layout* layout = context->layout;
+    // One number per joint: a place among forces is one among lanes.
+    const size_t width = (size_t)layout->width, at = (size_t)layout->tau_position[context->model->nodes[node].first_v];
+    const double* response = context->responses + at / width * CAL_ABA_RESPONSE * width + at % width;
+    for (size_t i = 0; i < 3; i++) {
+        out[i] = response[(CAL_ABA_ALPHA + i) * width];
+        out[3 + i] = response[(CAL_ABA_A + i) * width] + context->model->gravity[i];
+    }
+}
 
 // --- Solving ---------------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,11 @@
 
 enum { CAL_MASS_FACTOR_INERTIA = 21 }; // numbers of a symmetric matrix
 
+// Where an execution of aba has a joint's numbers.
+typedef struct cal_joint_numbers {
+    const double *record, *response; // of its lane; the next number of it is a block's width further
+} cal_joint_numbers;
+
 typedef struct cal_mass_factor {
     const cal_model* model;
     const cal_node_motion* motions; // where the matrix is wanted: the caller's
@@ -24,12 +29,16 @@ typedef struct cal_mass_factor {
         *root; // S, V = U C⁻ᵀ (6 a degree of freedom, one after the other), C (rows, its diagonal inverted)
     double*
         inertia; // 36 a node: the first 21 are what it leaves for its parent, where that is in another column; then scratch
-    double* arm;         // 3 a node: from the parent's origin
-    double* wrench;      // 6 a node: moment, force; what a solve consumes
-    double* motion;      // 6 a node: scratch; inbound what a node passes on, outbound its motion
-    double* share;       // v_count: scratch
-    int32_t* after;      // node_count: scratch
-    const double* added; // v_count: to the diagonal of M, for an implicit step; NULL: nothing
+    double* arm;               // 3 a node: from the parent's origin
+    double* wrench;            // 6 a node: moment, force; what a solve consumes
+    double* motion;            // 6 a node: scratch; inbound what a node passes on, outbound its motion
+    double* share;             // v_count: scratch
+    int32_t* after;            // node_count: scratch
+    int32_t* first_v;          // of each node
+    const cal_context* given;  // NULL: the factors are in the arrays; else rows go inbound with what this execution has
+    const cal_context* listed; // the one that `joints` are of
+    cal_joint_numbers* joints; // of each node
+    const double* added;       // v_count: to the diagonal of M, for an implicit step; NULL: nothing
 } cal_mass_factor;
 
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);
@@ -44,6 +53,17 @@ CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 // freedom each; joints that no processor of this memory has stay as they are.
 bool cal_mass_factor_is_shared(const cal_model* model);
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
+// Those who only take rows inbound one by one read them where they are, until that state is executed again, and take them when they need more.
+void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
+static inline void cal_mass_factor_own_borrowed(cal_mass_factor* tree) {
+    if (tree->given) cal_mass_factor_take(tree, tree->given);
+}
+// Of the same execution, between its walks: share ← C k, what joint forces and biases have left at each joint, in the user's order and in
+// the sense of y. So J M⁻¹ (τ − h) is the sum of y · share. And k += C⁻¹ share, for what is to be accelerated as well.
+void cal_mass_factor_take_shares(const cal_mass_factor* tree, const cal_context* context, double* share);
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, double* share);
+// There, a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
+void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]);
 
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
 // its origin.

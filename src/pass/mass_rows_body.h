@@ -20,20 +20,41 @@ LANE_INLINE void put_rows(lane* x, int l, double value) { (*x)[l] = value; }
 LANE_INLINE double row_of_lane(const lane* x, int l) { return (*x)[l]; }
 #endif
 
-// Adds what a child passes on to its parent's wrenches.
-LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, lane* wrench) {
+// Adds what a child passes on to its parent's wrenches. given: the width of who has lent the numbers, zero: they are in the arrays.
+#define carry_rows LANE(cal_carry_rows)
+LANE_INLINE void carry_rows(const cal_mass_factor* tree, int child, size_t given, const lane* passed, lane* wrench) {
+    const double* arm = given ? tree->joints[child].record + CAL_ABA_D * given : tree->arm + 3 * (size_t)child;
+    const size_t next = given ? given : 1;
+    const lane s[3] = {lane_set(arm[0]), lane_set(arm[next]), lane_set(arm[2 * next])};
+    pull_wrench(passed, s, wrench);
+}
+LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, size_t given, lane* wrench) {
     lane passed[SIX];
     memcpy(passed, tree->inertia + SQUARE * (size_t)child, sizeof passed);
-    const double* arm = tree->arm + 3 * (size_t)child;
-    const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
-    pull_wrench(passed, s, wrench);
+    carry_rows(tree, child, given, passed, wrench);
+}
+
+// The same factors of a joint as those of cal_mass_factor_take.
+#define borrow_joint LANE(cal_borrow_joint)
+LANE_INLINE void borrow_joint(const cal_joint_numbers* from, int kind, size_t given, lane* S, lane* V, lane* C) {
+    const int slides = kind == CAL_PRISMATIC ? 3 : 0;
+    const double root = sqrt(from->response[CAL_ABA_OVER * given]);
+    *C = lane_set(root);
+    for (int i = 0; i < 3; i++) S[slides + i] = lane_set(from->record[(size_t)(CAL_ABA_Z + i) * given]);
+    for (int i = 0; i < SIX; i++) V[i] = lane_set(from->response[(size_t)i * given] * root);
 }
 
 // y of one node; its wrenches then hold what goes on.
-LANE_INLINE void share_rows(const cal_mass_factor* tree, const cal_node* node, int kind, lane* wrench, lane* y) {
+LANE_INLINE void share_rows(const cal_mass_factor* tree, int n, int kind, size_t given, lane* wrench, lane* y) {
+    const cal_node* node = &tree->model->nodes[n];
     const size_t first = (size_t)(SIX * node->first_v);
     const int degrees = cal_kind_v(kind);
     lane S[SQUARE], V[SQUARE], C[SQUARE];
+    if (given) { // of joints with one degree of freedom
+        borrow_joint(&tree->joints[n], kind, given, S, V, C);
+        share_wrench(kind == CAL_PRISMATIC ? CAL_PRISMATIC : CAL_REVOLUTE, S, V, C, wrench, y);
+        return;
+    }
     for (int i = 0; i < SIX * degrees; i++)
         S[i] = lane_set(tree->axes[first + (size_t)i]), V[i] = lane_set(tree->response[first + (size_t)i]);
     for (int i = 0; i < degrees * degrees; i++) C[i] = lane_set(tree->root[first + (size_t)i]);
@@ -62,20 +83,18 @@ LANE_INLINE bool goes_straight(const cal_node* all, const int32_t* nodes, int no
 // the last place that it came to. touched: the next node that rows act on; y: behind those of the next place.
 #define climb_rows LANE(cal_climb_rows)
 LANE_INLINE int climb_rows(const cal_mass_factor* tree, const int32_t* nodes, int node_count, int i, int touched,
-                           int count, lane* passed, double* y, size_t stride) {
+                           int count, size_t given, lane* passed, double* y, size_t stride) {
     const cal_node* all = tree->model->nodes;
     const int32_t below = tree->after[i];
     lane own[SIX];
     memcpy(own, passed, sizeof own);
     while (goes_straight(all, nodes, node_count, i, below) && all[nodes[i - 1]].kind == CAL_REVOLUTE &&
            nodes[i - 1] != touched) {
-        const double* arm = tree->arm + 3 * (size_t)nodes[i];
-        const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
         lane wrench[SIX], share[SIX];
         for (int d = 0; d < SIX; d++) wrench[d] = lane_set(0.0);
-        pull_wrench(own, s, wrench);
+        carry_rows(tree, nodes[i], given, own, wrench);
         i--, y--;
-        share_rows(tree, &all[nodes[i]], CAL_REVOLUTE, wrench, share);
+        share_rows(tree, nodes[i], CAL_REVOLUTE, given, wrench, share);
         for (int r = 0; r < count; r++) y[(size_t)r * stride] = row_of_lane(&share[0], r);
         for (int d = 0; d < SIX; d++) own[d] = wrench[d];
         tree->after[i] = below;
@@ -85,8 +104,8 @@ LANE_INLINE int climb_rows(const cal_mass_factor* tree, const int32_t* nodes, in
 }
 
 // count: rows, not more than lanes; y: of the first one, those of the others `stride` further each.
-static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
-                      double* y, size_t stride) {
+LANE_INLINE void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
+                           size_t given, double* y, size_t stride) {
     const cal_node* all = tree->model->nodes;
     int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
     int32_t touched[CAL_ROW_NODES * CAL_LANES];
@@ -105,21 +124,19 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
             touched_count--;
         }
         if (straight) {
-            const double* arm = tree->arm + 3 * (size_t)nodes[below];
-            const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
-            pull_wrench(passed, s, wrench);
+            carry_rows(tree, nodes[below], given, passed, wrench);
             below = after[below];
         }
         for (; !straight && below < node_count && nodes[below] < node->end; below = after[below])
-            pull_rows(tree, nodes[below], wrench);
+            pull_rows(tree, nodes[below], given, wrench);
         after[i] = below;
         const int degrees = cal_kind_v(node->kind);
         if (node->kind == CAL_REVOLUTE)
-            share_rows(tree, node, CAL_REVOLUTE, wrench, share);
+            share_rows(tree, n, CAL_REVOLUTE, given, wrench, share);
         else if (node->kind == CAL_PRISMATIC)
-            share_rows(tree, node, CAL_PRISMATIC, wrench, share);
+            share_rows(tree, n, CAL_PRISMATIC, given, wrench, share);
         else
-            share_rows(tree, node, node->kind, wrench, share);
+            share_rows(tree, n, node->kind, given, wrench, share);
         at -= (size_t)degrees;
         for (int k = 0; k < degrees; k++)
             for (int r = 0; r < count; r++) y[(size_t)r * stride + at + (size_t)k] = row_of_lane(&share[k], r);
@@ -127,12 +144,25 @@ static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, con
         straight = goes_straight(all, nodes, node_count, i, below);
         if (straight) {
             const int from = i, next = touched_count > 0 ? touched[touched_count - 1] : -1;
-            i = climb_rows(tree, nodes, node_count, i, next, count, passed, y + at, stride);
+            i = climb_rows(tree, nodes, node_count, i, next, count, given, passed, y + at, stride);
             at -= (size_t)(from - i);
             straight = goes_straight(all, nodes, node_count, i, below);
         }
         if (!straight) memcpy(tree->inertia + SQUARE * (size_t)nodes[i], passed, sizeof passed);
     }
+}
+
+// With a width that a compiler knows.
+#define take_any_rows LANE(cal_take_any_rows)
+static void take_any_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
+                          double* y, size_t stride) {
+    const size_t given = tree->given ? (size_t)tree->given->layout->width : 0;
+    if (given == 0)
+        take_rows(tree, rows, count, nodes, node_count, 0, y, stride);
+    else if (given == CAL_WIDTH)
+        take_rows(tree, rows, count, nodes, node_count, CAL_WIDTH, y, stride);
+    else
+        take_rows(tree, rows, count, nodes, node_count, given, y, stride);
 }
 
 // Rates of one node's joint, from its parent's motion, which becomes its own.

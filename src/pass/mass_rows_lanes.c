@@ -1,5 +1,7 @@
 // The y of a constraint's rows (mass_factor.h), up to four of them side by side. Compiled once for each width (aba_lanes.c says how).
+#include "pass/aba.h"
 #include "pass/mass_factor.h"
+#include <math.h>
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
@@ -48,15 +50,15 @@ void KERNEL(cal_mass_factor_rows)(cal_mass_factor* tree, const cal_row* rows, in
     int done = 0;
 #if CAL_WIDTH > 2
     for (; count - done > 2; done += count - done < 4 ? 3 : 4)
-        cal_take_rows_4(tree, rows + done, count - done < 4 ? 3 : 4, nodes, node_count, y + (size_t)done * stride,
-                        stride);
+        cal_take_any_rows_4(tree, rows + done, count - done < 4 ? 3 : 4, nodes, node_count, y + (size_t)done * stride,
+                            stride);
 #endif
 #if CAL_WIDTH > 1
     for (; count - done > 1; done += 2)
-        cal_take_rows_2(tree, rows + done, 2, nodes, node_count, y + (size_t)done * stride, stride);
+        cal_take_any_rows_2(tree, rows + done, 2, nodes, node_count, y + (size_t)done * stride, stride);
 #endif
     for (; done < count; done++)
-        cal_take_rows_1(tree, rows + done, 1, nodes, node_count, y + (size_t)done * stride, stride);
+        cal_take_any_rows_1(tree, rows + done, 1, nodes, node_count, y + (size_t)done * stride, stride);
 }
 
 void KERNEL(cal_mass_factor_rates)(cal_mass_factor* tree, const double* share, int count, double* out) {

@@ -455,44 +455,45 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     return status != CAL_OK || !solver ? status : find_sums(plan, state, sums);
 }
 
-// --- The follow-up alone -------------------------------------------------------------------------------------------------
+// --- Parts of an execution ------------------------------------------------------------------------------------------------
 
-// The same stages, so that what is sent is counted where it belongs, with nothing in them but the sums.
-cal_status cal_plan_create_following(const cal_plan* plan, cal_plan** out) {
+// The same stages, so that what is sent is counted where it belongs, with passes left out.
+cal_status cal_plan_create_part(const cal_plan* plan, cal_plan_part what, cal_plan** out) {
     const cal_machine_ops* ops = plan->machine->ops;
     *out = NULL;
     if (plan->machine->device) return CAL_OK;
     cal_plan* own = cal_allocate(1, sizeof *own);
     if (!own) return CAL_NO_MEMORY;
     *own = *plan;
-    own->arrangement = NULL;
+    if (what != CAL_PART_FIRST) own->arrangement = NULL;
     own->traffic = NULL;
     for (int i = 0; i < own->stage_count; i++) {
         cal_stage* stage = &own->stages[i];
-        stage->down = NULL;
-        if (stage->up && !stage->up->for_solver) stage->up = NULL;
+        const bool last = i == own->stage_count - 1;
+        if (what == CAL_PART_SUMS || last == (what == CAL_PART_FIRST)) stage->down = NULL;
+        if (stage->up && stage->up->for_solver == (what == CAL_PART_FIRST)) stage->up = NULL;
     }
     const cal_status status = ops->attach ? ops->attach(plan->machine, own, NULL) : CAL_OK;
     if (status == CAL_OK)
         *out = own;
     else
-        cal_plan_destroy_following(own);
+        cal_plan_destroy_part(own);
     return status;
 }
 
-void cal_plan_destroy_following(cal_plan* following) {
-    if (!following) return;
-    if (following->machine->ops->detach) following->machine->ops->detach(following);
-    cal_free(following);
+void cal_plan_destroy_part(cal_plan* part) {
+    if (!part) return;
+    if (part->machine->ops->detach) part->machine->ops->detach(part);
+    cal_free(part);
 }
 
-cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* following, cal_state* state,
-                           const cal_solver_ops* solver, cal_solver_context* solver_context, double* sums) {
+cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* part, cal_state* state, const cal_solver_ops* solver,
+                           cal_solver_context* solver_context, double* sums) {
     const cal_machine_ops* ops = plan->machine->ops;
     ride(state, solver, solver_context);
     const cal_status status = plan->machine->device ? ops->follow(plan->machine, plan, state)
-                                                    : ops->execute(plan->machine, following, state, true);
-    return status != CAL_OK ? status : find_sums(plan, state, sums);
+                                                    : ops->execute(plan->machine, part, state, true);
+    return status != CAL_OK || !solver ? status : find_sums(plan, state, sums);
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {

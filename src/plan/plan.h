@@ -130,12 +130,14 @@ CAL_FOR_PARTS int cal_state_sums(const cal_state* state);
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums);
-// The solver's follow-up alone, after an execution without a solver whose ydot may have been changed since. following: made of the
-// plan, which must live longer; a device needs none.
-cal_status cal_plan_create_following(const cal_plan* plan, cal_plan** out);
-void cal_plan_destroy_following(cal_plan* following); // NULL is allowed
-cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* following, cal_state* state,
-                           const cal_solver_ops* solver, cal_solver_context* solver_context, double* sums);
+// Parts of an execution, for those who change something in between: all but the last walk; the last walk; the solver's follow-up alone,
+// whose ydot may have been changed. Made of a plan, which must live longer; NULL on a device.
+typedef enum cal_plan_part { CAL_PART_FIRST, CAL_PART_LAST, CAL_PART_SUMS } cal_plan_part;
+cal_status cal_plan_create_part(const cal_plan* plan, cal_plan_part what, cal_plan** out);
+void cal_plan_destroy_part(cal_plan* part); // NULL is allowed
+// Runs the last walk, or the follow-up alone (also on a device, which needs no part), after what is before it.
+cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* part, cal_state* state, const cal_solver_ops* solver,
+                           cal_solver_context* solver_context, double* sums);
 // Writes y at a time inside the last accepted step into `out` (y-shaped), on all columns whose numbers are here.
 cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                                 const void* control, cal_solver_context* solver_context, double time, double* out);

@@ -267,7 +267,9 @@ void cal_system_destroy(cal_system* system) {
     cal_system_destroy_watch(system);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
-    cal_plan_destroy_following(system->following);
+    cal_plan_destroy_part(system->following);
+    cal_plan_destroy_part(system->first_part);
+    cal_plan_destroy_part(system->last_part);
     cal_plan_destroy(system->plan);
     cal_machine_destroy(system->own_machine);
     void* arrays[] = {system->q,       system->evaluated_q,     system->tau,         system->changed_tau,

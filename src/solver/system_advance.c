@@ -123,7 +123,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         system->slow_band = true;
     }
     cal_flow_prepare(&system->flow);
-    system->held = system->accelerated = false;
+    system->held = system->accelerated = system->joined = false;
     context->powers = false;
     if (system->def.force || cal_system_holds(system) || system->push_count > 0 || system->friction.count > 0) {
         cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
@@ -135,8 +135,9 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         if (status) return status;
     }
     context->powers = cal_system_needs_powers(system);
+    const cal_plan* part = system->joined ? system->last_part : system->following;
     const cal_status status = system->accelerated
-                                  ? cal_plan_follow(system->plan, system->following, system->state, ops, context, all)
+                                  ? cal_plan_follow(system->plan, part, system->state, ops, context, all)
                                   : cal_plan_run(system->plan, system->state, ops, context, prepared, all);
     if (status) return status;
     memcpy(sums, all, (size_t)ops->sum_count * sizeof *sums);

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "constraint/directions.h"
 #include "machine/machine.h"
 #include "solver/system_data.h"
 #include <math.h>
@@ -89,8 +90,12 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
         cal_constraints_create_on(system->model, system->plan->machine, &system->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     const cal_plan* plan = system->plan;
-    if (system->constraints->aba_state && plan->program == &cal_program_aba && plan->layout->keep == CAL_KEEP_ALL &&
-        !plan->machine->device && cal_state_keep_responses(system->state))
+    // Where memory is not shared, and on a device, they join one of their own.
+    const bool shared = plan->layout->keep == CAL_KEEP_ALL && !plan->machine->device;
+    system->constraints->joins = system->constraints->aba_state && plan->program == &cal_program_aba;
+    if (system->constraints->joins && shared &&
+        (cal_state_keep_responses(system->state) || cal_plan_create_part(plan, CAL_PART_FIRST, &system->first_part) ||
+         cal_plan_create_part(plan, CAL_PART_LAST, &system->last_part)))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     return cal_system_create_form(system, error);
 }
@@ -101,7 +106,8 @@ static void follow_nothing(const cal_solver_context* context, const cal_column* 
 
 bool cal_system_create_probe(cal_system* system) {
     if (!system->constraints) return true;
-    if (system->ops->implicit == 0) return cal_plan_create_following(system->plan, &system->following) == CAL_OK;
+    if (system->ops->implicit == 0)
+        return cal_plan_create_part(system->plan, CAL_PART_SUMS, &system->following) == CAL_OK;
     system->probe = *system->ops;
     system->probe.sum_count = system->probe.max_count = 0;
     system->probe.follow_up = follow_nothing;
@@ -142,30 +148,91 @@ static cal_status add_joint_forces(cal_system* system, bool implicit, const doub
     return cal_system_apply_forces(system, system->state, system->changed_tau, control);
 }
 
-// The same as accelerations: M⁻¹ Aᵀ λ, which comes with λ, is added to q̈₀ in ydot. Not next to singular positions, where forces of
-// both sides are interpolated.
-static cal_status add_accelerations(cal_system* system, bool* done) {
-    cal_constraints* set = system->constraints;
-    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
-    const cal_context* executed = system->state->context.responses ? &system->state->context : NULL;
-    cal_constraints_find_change(set, system->evaluated_q, system->evaluated_v, system->qdd, system->law,
-                                system->def.gain, shift, executed);
-    const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
-    // Looks elsewhere, but leaves the change that was found.
-    *done = !system->projects || !cal_system_changes_near(system);
-    if (!*done) return CAL_OK;
-    for (int i = 0; i < system->model->v_count; i++) system->qdd[i] += set->change[i];
+// Accelerations that hold the constraints are in system->qdd: they go into ydot.
+static void take_accelerations(cal_system* system) {
     cal_system_keep_rests(system, system->qdd);
     cal_layout_scatter(system->plan->layout, 0, NULL, system->qdd, system->state->context.ydot);
     cal_state_changed(system->state, CAL_HELD_YDOT);
+    system->accelerated = true;
+}
+
+// The same as accelerations: M⁻¹ Aᵀ λ, which comes with λ, is added to q̈₀ in ydot. Not next to singular positions, where forces of
+// both sides are interpolated.
+static bool add_accelerations(cal_system* system) {
+    cal_constraints* set = system->constraints;
+    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    cal_constraints_find_change(set, system->evaluated_q, system->evaluated_v, system->qdd, system->law,
+                                system->def.gain, shift, NULL);
+    const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
+    for (int i = 0; i < system->model->v_count; i++) set->change[i] += system->qdd[i];
+    // Looks elsewhere, but leaves the change that was found.
+    if (system->projects && cal_system_changes_near(system, set->change)) return false;
+    memcpy(system->qdd, set->change, (size_t)system->model->v_count * sizeof(double));
+    take_accelerations(system);
     system->moved = moved;
     system->closing = closing;
+    return true;
+}
+
+// An execution up to its last walk at y: the system's own, or, where its memory is not here, one of the constraints' with the same forces.
+static cal_status execute_first(cal_system* system, const double* tau, const double* control, const cal_context** out) {
+    cal_state* state = system->constraints->aba_state;
+    if (system->first_part) {
+        *out = &system->state->context;
+        return cal_plan_run(system->first_part, system->state, NULL, NULL, true, NULL);
+    }
+    *out = &state->context;
+    // The joints' forces of all processors, for their powers.
+    cal_status status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+    cal_layout_scatter(state->plan->layout, 0, system->evaluated_q, system->evaluated_v, state->context.y);
+    cal_state_release(state);
+    for (int i = 0; i < system->state->push_count && !status; i++) {
+        const cal_outer_force* p = &system->state->pushes[i];
+        status = cal_state_push(state, p->body, p->force, p->torque, p->point);
+    }
+    if (!status) status = cal_system_apply_forces(system, state, tau, control);
+    return status ? status : cal_plan_run(system->constraints->aba_first, state, NULL, NULL, true, NULL);
+}
+
+// system->qdd ← what the last walk of that execution gives.
+static cal_status execute_last(cal_system* system) {
+    cal_state* state = system->last_part ? system->state : system->constraints->aba_state;
+    const cal_plan* last = system->last_part ? system->last_part : system->constraints->aba_last;
+    const cal_status status = cal_plan_follow(state->plan, last, state, NULL, NULL, NULL);
+    return status ? status : cal_plan_gather(state->plan, state->context.ydot, NULL, system->qdd);
+}
+
+// Where joints have one degree of freedom each: λ follows from the first walk of an execution, and its last one has everything. Not next to
+// singular positions; and what is not finite is left to the solver, which knows what to do about it.
+static cal_status join_execution(cal_system* system, const double* tau, const double* control, bool* done) {
+    cal_constraints* set = system->constraints;
+    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    const cal_context* executed;
+    cal_status status = execute_first(system, tau, control, &executed);
+    *done = true;
+    if (status || !cal_constraints_join(set, system->evaluated_q, system->evaluated_v, system->law, system->def.gain,
+                                        shift, executed))
+        return status;
+    const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
+    const bool looks = system->projects && cal_system_looks_near(system);
+    const bool whole = looks || !system->last_part || system->friction.count > 0;
+    if (whole) status = execute_last(system);
+    if (status || (whole && !cal_all_finite(system->qdd, system->model->v_count))) return status;
+    if (looks) {
+        cal_directions_make(set);
+        *done = !cal_system_changes_near(system, system->qdd);
+        if (!*done) return CAL_OK;
+    }
+    if (whole) take_accelerations(system);
     system->accelerated = true;
+    system->joined = !whole;
+    system->moved = moved;
+    system->closing = closing;
     return CAL_OK;
 }
 
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
-    system->held = system->accelerated = false;
+    system->held = system->accelerated = system->joined = false;
     const double gain = system->def.gain;
     const bool literal = system->law == CAL_STABILIZE_LITERAL, none = system->law == CAL_STABILIZE_NONE;
     const double of_error = none ? 0.0 : literal ? gain : gain * gain;
@@ -178,6 +245,13 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     }
     const size_t count = (size_t)system->model->v_count;
     const bool implicit = system->ops && system->ops->implicit > 0;
+    const bool accelerates = system->ops && !implicit && !system->minimal && !closes;
+    bool done = false;
+    system->constraints->time = system->state->time;
+    if (accelerates && system->constraints->joins) {
+        const cal_status status = join_execution(system, tau, control, &done);
+        if (status || done) return status;
+    }
     cal_status status = cal_plan_run(system->plan, system->state, implicit ? &system->probe : NULL,
                                      implicit ? &system->context : NULL, true, NULL);
     if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT | CAL_HELD_VECTORS);
@@ -187,9 +261,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
     system->constraints->time = system->state->time;
-    bool done = false;
-    if (system->ops && !implicit && !system->minimal && !closes) status = add_accelerations(system, &done);
-    if (status || done) return status;
+    if (accelerates && !system->constraints->joins && add_accelerations(system)) return CAL_OK;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     return add_joint_forces(system, implicit, control);
 }

@@ -80,7 +80,9 @@ struct cal_system {
     cal_resting rests;        // in which ways joints come to rest
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
-    cal_plan* following; // of models with constraints, where a solver is not BDF: its follow-up alone; NULL on a device
+    // Of models with constraints, where a solver is not BDF: its follow-up alone; NULL on a device. And, where constraints join an
+    // execution, what is before and what is after that.
+    cal_plan *following, *first_part, *last_part;
     cal_state* state;
     // Of a device: when the sample in its memory is of, and whether that is the system's q and v.
     double sample_time;
@@ -148,13 +150,15 @@ struct cal_system {
     // Where energy goes (system_flows.c).
     cal_flow_integrator flow;
     cal_push_paths paths;
-    bool has_powers;  // joints have what works or loses
-    bool driven;      // some joint force of the user is not zero
-    bool held;        // the last evaluation's joint forces are those of constraints, too: system->forces
-    bool accelerated; // it has what constraints add to accelerations in ydot instead, and the solver is still to follow
-    double closing;   // then: the power of the constraints' forces
-    double moved;     // the power of prescribed motions at the last evaluation
-    double closed;    // what the last projection of a step's end has added to the energy
+    bool has_powers; // joints have what works or loses
+    bool driven;     // some joint force of the user is not zero
+    bool held;       // the last evaluation's joint forces are those of constraints, too: system->forces
+    bool
+        accelerated; // it has what constraints add to accelerations in ydot instead, and the solver is still to follow;
+    bool joined;     // or will have it by the last walk, which the solver rides along with
+    double closing;  // then: the power of the constraints' forces
+    double moved;    // the power of prescribed motions at the last evaluation
+    double closed;   // what the last projection of a step's end has added to the energy
     cal_account account; // of a system that is advanced directly
     cal_sim_report report;
     cal_bdf_report before; // BDF's own counts are since it was made: what a checkpoint adds to them
@@ -291,8 +295,10 @@ void cal_system_project_step(cal_system* system, cal_along along, double* q, dou
 bool cal_system_is_open(cal_system* system, const double* q, const double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
 bool cal_system_is_near(const cal_system* system);
-// The same where σ changes so fast that there is noise; σ is looked at elsewhere, and constraints' rows and factors are those there.
-bool cal_system_changes_near(cal_system* system);
+// Whether it has to be looked at whether σ changes so fast there that there is noise: not where that is known. And whether it does, with
+// these accelerations; σ is looked at elsewhere, and constraints' rows and factors are those there.
+bool cal_system_looks_near(const cal_system* system);
+bool cal_system_changes_near(cal_system* system, const double* accelerations);
 // At evaluated_q and evaluated_v, with changed_tau and changed_control what drives the model and system->forces the constraints': replaces
 // these where rounding spoils them.
 cal_status cal_system_interpolate_singular(cal_system* system, double time);

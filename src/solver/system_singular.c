@@ -46,23 +46,16 @@ static double closed_at(const cal_system* system, double speed) {
     return fmax(CLOSED_SHARE * system->settings.relative / fmax(speed, 1.0), CLOSED_LEAST);
 }
 
-static double fastest(const double* v, int count) {
-    double out = 0.0;
-    for (int i = 0; i < count; i++)
-        if (fabs(v[i]) > out) out = fabs(v[i]);
-    return out;
-}
-
 // --- Projection ------------------------------------------------------------------------------------------------------
 
 bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
-    system->constraints->closed = closed_at(system, fastest(v, system->model->v_count));
+    system->constraints->closed = closed_at(system, cal_largest_size(v, system->model->v_count));
     cal_constraints_evaluate(system->constraints, q, v);
     return !cal_constraints_are_closed(system->constraints);
 }
 
 void cal_system_project_step(cal_system* system, cal_along along, double* q, double* v) {
-    const double speed = fastest(v, system->model->v_count);
+    const double speed = cal_largest_size(v, system->model->v_count);
     const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
     system->constraints->closed = closed_at(system, speed);
     system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
@@ -262,8 +255,8 @@ static double zone_cubed(const cal_system* system, double speed) { return zone_c
 
 bool cal_system_is_near(const cal_system* system) {
     const double distance = cal_constraints_distance(system->constraints);
-    return distance < WIDEST &&
-           distance * distance * distance < zone_cubed(system, fastest(system->evaluated_v, system->model->v_count));
+    return distance < WIDEST && distance * distance * distance <
+                                    zone_cubed(system, cal_largest_size(system->evaluated_v, system->model->v_count));
 }
 
 // σ where the motion is `later`, with the accelerations in a.center, without a projection: what is open there is of third order, and
@@ -281,14 +274,18 @@ static double distance_ahead(cal_system* system, double later) {
 
 // A long mechanism is near for long, and σ changes slowly while parts of it move fast. It is looked at as far ahead as find_crossing
 // does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
-bool cal_system_changes_near(cal_system* system) {
-    if (!cal_system_is_near(system)) return false;
-    if (system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach) return false;
+bool cal_system_looks_near(const cal_system* system) {
+    return cal_system_is_near(system) &&
+           !(system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach);
+}
+
+bool cal_system_changes_near(cal_system* system, const double* accelerations) {
+    if (!cal_system_looks_near(system)) return false;
     const across a = find_room(system);
     const int count = system->model->v_count;
-    for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
-    const double distance = cal_constraints_distance(system->constraints), speed = fastest(system->evaluated_v, count),
-                 change = fastest(a.center, count);
+    for (int i = 0; i < count; i++) a.center[i] = accelerations[i];
+    const double distance = cal_constraints_distance(system->constraints),
+                 speed = cal_largest_size(system->evaluated_v, count), change = cal_largest_size(a.center, count);
     const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
     const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
     const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
@@ -301,7 +298,7 @@ bool cal_system_changes_near(cal_system* system) {
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     const cal_model* model = system->model;
     if (!cal_system_is_near(system)) return CAL_OK;
-    const double speed = fastest(system->evaluated_v, model->v_count),
+    const double speed = cal_largest_size(system->evaluated_v, model->v_count),
                  distance = cal_constraints_distance(system->constraints);
     const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), WIDEST);
     const crossing at = find_crossing(system, distance, zone, speed);
@@ -329,7 +326,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
 // --- Hops ------------------------------------------------------------------------------------------------------------
 
 static double find_hop(const cal_system* system, const double* v) {
-    return HOP / fmax(fastest(v, system->model->v_count), 1.0);
+    return HOP / fmax(cal_largest_size(v, system->model->v_count), 1.0);
 }
 
 bool cal_system_stuck(cal_system* system, cal_status status) {

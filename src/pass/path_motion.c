@@ -1,0 +1,103 @@
+// Paths (path_motion.h): making them, and putting their segments together.
+#include "pass/path_motion.h"
+#include "base/memory.h"
+#include "math/vector.h"
+#include "pass/variants.h"
+#include <math.h>
+#include <string.h>
+
+bool cal_joint_path_exists(const cal_model* model, int node) {
+    for (int n = node; n >= 0; n = model->nodes[n].parent)
+        if (cal_kind_v(model->nodes[n].kind) != 1) return false;
+    return node >= 0;
+}
+
+static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* node) {
+    static const double rotation[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+    double* numbers = path->constants + (size_t)step * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES + lane;
+    const size_t at = (size_t)step * CAL_JOINT_PATH_LANES + (size_t)lane;
+    const bool slides = node && node->kind == CAL_PRISMATIC;
+    for (int i = 0; i < 9; i++) numbers[i * CAL_JOINT_PATH_LANES] = node ? node->rotation[i] : rotation[i];
+    // A root's place is the base.
+    for (int i = 0; i < 3; i++)
+        numbers[(9 + i) * CAL_JOINT_PATH_LANES] = node && node->parent >= 0 ? node->offset[i] : 0.0;
+    numbers[CAL_JOINT_PATH_TURNS * CAL_JOINT_PATH_LANES] = node && !slides ? 1.0 : 0.0;
+    numbers[CAL_JOINT_PATH_SLIDES * CAL_JOINT_PATH_LANES] = slides ? 1.0 : 0.0;
+    path->q[at] = node ? node->first_q : 0;
+    path->v[at] = node ? node->first_v : 0;
+    path->slides = path->slides || slides;
+}
+
+cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_path* out) {
+    int length = 0, root = node;
+    for (int n = node; n >= 0; n = model->nodes[n].parent) length++, root = n;
+    const size_t steps = ((size_t)length + CAL_JOINT_PATH_LANES - 1) / CAL_JOINT_PATH_LANES;
+    *out = (cal_joint_path){.node = node,
+                            .steps = (int)steps,
+                            .constants =
+                                cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
+                            .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
+                            .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t))};
+    if (!out->constants || !out->q || !out->v) {
+        cal_joint_path_destroy(out);
+        return CAL_NO_MEMORY;
+    }
+    memcpy(out->base, model->nodes[root].offset, sizeof out->base);
+    for (int i = length; i < (int)steps * CAL_JOINT_PATH_LANES; i++)
+        put_joint(out, i % (int)steps, i / (int)steps, NULL);
+    for (int n = node, i = length - 1; n >= 0; n = model->nodes[n].parent, i--)
+        put_joint(out, i % (int)steps, i / (int)steps, &model->nodes[n]);
+    return CAL_OK;
+}
+
+void cal_joint_path_destroy(cal_joint_path* path) {
+    cal_free(path->constants), cal_free(path->q), cal_free(path->v);
+    *path = (cal_joint_path){0};
+}
+
+static double larger_size(double size, const double* numbers, int count) {
+    for (int i = 0; i < count; i++)
+        if (fabs(numbers[i]) > size) size = fabs(numbers[i]);
+    return size;
+}
+
+cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2,
+    cal_joint_path_segments_w4, cal_joint_path_segments_w8;
+
+void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
+                         const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out) {
+    static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
+    _Alignas(64) double segments[CAL_SEGMENT_COUNT * CAL_JOINT_PATH_LANES];
+    double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, origin[3] = {0.0},
+           moving[1 + CAL_JOINT_PATH_RATES][6] = {{0.0}};
+    kernels[variant](path, q, v, rates, segments);
+    out->extent = out->speed = 1.0;
+    for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) {
+        double own[CAL_SEGMENT_COUNT] = {0.0}, turn[9], product[9], way[3], lever[3], turned[3], moved[3];
+        const int count = CAL_SEGMENT_RATES + 6 * (1 + rates->count);
+        for (int i = 0; i < count; i++) own[i] = segments[i * CAL_JOINT_PATH_LANES + s];
+        for (int i = 0; i < 9; i++) turn[i] = own[CAL_SEGMENT_TURN + 3 * (i % 3) + i / 3];
+        cal_rotate3(R, own + CAL_SEGMENT_ORIGIN, way);
+        for (int k = 0; k <= rates->count; k++) {
+            const double* of = own + CAL_SEGMENT_RATES + 6 * k;
+            cal_cross3(moving[k], way, lever);
+            cal_rotate3(R, of, turned);
+            cal_rotate3(R, of + 3, moved);
+            for (int i = 0; i < 3; i++) {
+                moving[k][3 + i] += lever[i] + moved[i];
+                moving[k][i] += turned[i];
+            }
+        }
+        for (int i = 0; i < 3; i++) origin[i] += way[i];
+        cal_multiply33(R, turn, product);
+        memcpy(R, product, sizeof R);
+        out->extent = larger_size(larger_size(out->extent, own + CAL_SEGMENT_EXTENT, 1), origin, 3);
+        out->speed = larger_size(larger_size(out->speed, own + CAL_SEGMENT_SPEED, 1), moving[0], 6);
+    }
+    memcpy(motion->rotation, R, sizeof motion->rotation);
+    memcpy(motion->base, path->base, sizeof motion->base);
+    memcpy(motion->origin, origin, sizeof motion->origin);
+    memcpy(motion->angular, moving[0], sizeof motion->angular);
+    memcpy(motion->linear, moving[0] + 3, sizeof motion->linear);
+    memcpy(out->answers, moving[1], (size_t)(6 * rates->count) * sizeof(double));
+}

@@ -1,0 +1,58 @@
+// How the ends of a few paths of joints move, each without all the nodes on the way to it: where rows of a loop are made, a long chain has
+// one node that counts.
+//
+// A path is cut into eight segments of equal length, a lane each, which turn and move as if the first joint of each stood still on the
+// ground. One after the other they are put together: with R, o the place of a segment's end in its first axes, ω, u its velocities there,
+//
+//     R ← R Rₛ     o ← o + R oₛ     u ← u + ω × R oₛ + R uₛ     ω ← ω + R ωₛ
+//
+// A place is the same product of rotations, a velocity the same sum, in another order than node by node; always in this one, whatever the
+// width. Velocities are linear: those for other rates (of directions, constraint/directions.h) come along.
+#pragma once
+#include "pass/constraint_rows.h"
+
+enum { CAL_JOINT_PATH_LANES = 8, CAL_JOINT_PATH_RATES = 6 };
+
+typedef struct cal_joint_path {
+    int node, steps; // its end; joints of each segment, in the last ones fewer
+    bool slides;     // some joint does
+    double base[3];
+    // Of each step and lane, lanes side by side: the joint's rotation (rows) and offset in its parent, ones for joints that turn, ones for
+    // those that slide; and where its q and v are.
+    double* constants;
+    int32_t *q, *v;
+} cal_joint_path;
+
+// What else is asked: rates beside v, `count` per degree of freedom, the next one's `stride` further.
+typedef struct cal_joint_path_rates {
+    const double* numbers;
+    int count, stride;
+} cal_joint_path_rates;
+
+typedef struct cal_joint_path_motion {
+    double answers[6 * CAL_JOINT_PATH_RATES]; // angular and linear velocity of the end for each of the rates
+    double extent,
+        speed; // the largest of the numbers that were added up to its place, and to its velocities; one at least
+} cal_joint_path_motion;
+
+// Paths have joints of one degree of freedom each.
+bool cal_joint_path_exists(const cal_model* model, int node);
+cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_path* out);
+void cal_joint_path_destroy(cal_joint_path* path); // zeros are allowed
+
+// The motion of its end (all but the arm) at q and v. variant: of the kernels (pass.h), the same bits from all.
+void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
+                         const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out);
+
+// Numbers of a segment: R (columns), o, the two sizes, ω and u of v and of each rate; lanes side by side.
+enum {
+    CAL_SEGMENT_TURN = 0,
+    CAL_SEGMENT_ORIGIN = 9,
+    CAL_SEGMENT_EXTENT = 12,
+    CAL_SEGMENT_SPEED = 13,
+    CAL_SEGMENT_RATES = 14,
+    CAL_SEGMENT_COUNT = CAL_SEGMENT_RATES + 6 * (1 + CAL_JOINT_PATH_RATES)
+};
+enum { CAL_JOINT_PATH_TURNS = 12, CAL_JOINT_PATH_SLIDES = 13, CAL_JOINT_PATH_CONSTANTS = 14 };
+typedef void cal_joint_path_kernel(const cal_joint_path* path, const double* q, const double* v,
+                                   const cal_joint_path_rates* rates, double* segments);

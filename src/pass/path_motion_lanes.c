@@ -1,0 +1,115 @@
+// Segments of a path (path_motion.h), side by side. Compiled once for each width (aba_lanes.c says how).
+#include "pass/path_motion.h"
+#include <string.h>
+#define CAL_LANES CAL_WIDTH
+#include "math/lanes.h"
+#include "math/lane_algebra.h"
+
+#define JOIN_(name, suffix) name##suffix
+#define JOIN(name, suffix) JOIN_(name, suffix)
+#define KERNEL(name) JOIN(name, CAL_KERNEL_SUFFIX)
+
+LANE_INLINE lane load_one(const double* from) {
+    lane out;
+    memcpy(&out, from, sizeof out);
+    return out;
+}
+
+// Not by way of memory, which a wide load would wait for.
+LANE_INLINE lane gather(const double* from, const int32_t* at, int stride) {
+#define OF(l) from[(size_t)at[l] * (size_t)stride]
+#if CAL_LANES == 8
+    return (lane){OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), OF(6), OF(7)};
+#elif CAL_LANES == 4
+    return (lane){OF(0), OF(1), OF(2), OF(3)};
+#elif CAL_LANES == 2
+    return (lane){OF(0), OF(1)};
+#else
+    return OF(0);
+#endif
+#undef OF
+}
+
+// The larger one of a and |x|, as `|x| > a ? |x| : a`.
+LANE_INLINE lane larger(lane a, lane x) {
+    lane_bits bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = bits & (uint64_t)0x7fffffffffffffff;
+    memcpy(&x, &bits, sizeof x);
+#if CAL_LANES == 1
+    return x > a ? x : a;
+#elif CAL_LANES == 4 && defined(__AVX__) && !defined(CAL_PORTABLE_LANES)
+    return (lane)_mm256_max_pd((__m256d)x, (__m256d)a); // the second one where that is not so
+#elif CAL_LANES == 8 && defined(__AVX512F__) && !defined(CAL_PORTABLE_LANES)
+    return (lane)_mm512_max_pd((__m512d)x, (__m512d)a);
+#else
+    lane_bits other;
+    memcpy(&other, &a, sizeof other);
+    const lane_bits more = (lane_bits)(x > a);
+    bits = (more & bits) | (~more & other);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+#endif
+}
+LANE_INLINE lane larger3(lane a, v3 x) { return larger(larger(larger(a, x.x), x.y), x.z); }
+
+// From lane `at` on; count: velocities, that of v and of other rates.
+LANE_INLINE void move_segments(const cal_joint_path* path, int at, const double* q, const double* v,
+                               const cal_joint_path_rates* rates, int count, bool slides, double* segments) {
+    const lane zero = lane_set(0.0), one = lane_set(1.0);
+    m3 R = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}};
+    v3 origin = {zero, zero, zero}, w[1 + CAL_JOINT_PATH_RATES], u[1 + CAL_JOINT_PATH_RATES];
+    lane extent = one, speed = one;
+    for (int k = 0; k < count; k++) w[k] = u[k] = origin;
+    for (int i = 0; i < path->steps; i++) {
+        const double* c = path->constants + (size_t)i * (CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES) + at;
+        const int32_t *q_at = path->q + i * CAL_JOINT_PATH_LANES + at, *v_at = path->v + i * CAL_JOINT_PATH_LANES + at;
+#define NUMBER(j) load_one(c + (j)*CAL_JOINT_PATH_LANES)
+        const lane angle = gather(q, q_at, 1), turns = NUMBER(CAL_JOINT_PATH_TURNS);
+        lane sine, cosine;
+        lane_sincos(angle * turns, &sine, &cosine);
+        v3 arm = m3_times(R, (v3){NUMBER(9), NUMBER(10), NUMBER(11)});
+        const m3 P = m3_product(R, (m3){{NUMBER(0), NUMBER(3), NUMBER(6)},
+                                        {NUMBER(1), NUMBER(4), NUMBER(7)},
+                                        {NUMBER(2), NUMBER(5), NUMBER(8)}});
+        R.x = v3_fma_scale(P.y, sine, v3_scale(P.x, cosine));
+        R.y = v3_fma_scale(P.x, -sine, v3_scale(P.y, cosine));
+        R.z = P.z;
+        const lane along = slides ? NUMBER(CAL_JOINT_PATH_SLIDES) : zero;
+        if (slides) arm = v3_fma_scale(R.z, angle * along, arm);
+        origin = v3_add(origin, arm);
+        for (int k = 0; k < count; k++) {
+            const lane rate = k == 0 ? gather(v, v_at, 1) : gather(rates->numbers + (k - 1), v_at, rates->stride);
+            u[k] = v3_fma_cross(w[k], arm, u[k]);
+            if (slides) u[k] = v3_fma_scale(R.z, rate * along, u[k]);
+            w[k] = v3_fma_scale(R.z, rate * turns, w[k]);
+        }
+        extent = larger3(extent, origin);
+        speed = larger3(larger3(speed, w[0]), u[0]);
+#undef NUMBER
+    }
+    double* out = segments + at;
+#define PUT(j, x) memcpy(out + (j)*CAL_JOINT_PATH_LANES, &(x), sizeof(lane))
+#define PUT3(j, a) PUT(j, (a).x), PUT((j) + 1, (a).y), PUT((j) + 2, (a).z)
+    PUT3(CAL_SEGMENT_TURN, R.x), PUT3(CAL_SEGMENT_TURN + 3, R.y), PUT3(CAL_SEGMENT_TURN + 6, R.z);
+    PUT3(CAL_SEGMENT_ORIGIN, origin);
+    PUT(CAL_SEGMENT_EXTENT, extent), PUT(CAL_SEGMENT_SPEED, speed);
+    for (int k = 0; k < count; k++) PUT3(CAL_SEGMENT_RATES + 6 * k, w[k]), PUT3(CAL_SEGMENT_RATES + 6 * k + 3, u[k]);
+#undef PUT3
+#undef PUT
+}
+
+// With numbers of rates that a compiler knows.
+void KERNEL(cal_joint_path_segments)(const cal_joint_path* path, const double* q, const double* v,
+                                     const cal_joint_path_rates* rates, double* segments) {
+    for (int at = 0; at < CAL_JOINT_PATH_LANES; at += CAL_LANES) {
+        if (path->slides)
+            move_segments(path, at, q, v, rates, 1 + rates->count, true, segments);
+        else if (rates->count == 0)
+            move_segments(path, at, q, v, rates, 1, false, segments);
+        else if (rates->count == 2)
+            move_segments(path, at, q, v, rates, 3, false, segments);
+        else
+            move_segments(path, at, q, v, rates, 1 + rates->count, false, segments);
+    }
+}

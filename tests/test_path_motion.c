@@ -1,0 +1,87 @@
+// Ends of paths of joints: they move as node by node, for v and for any other rates, with the same bits at every width.
+#include "base/memory.h"
+#include "pass/path_motion.h"
+#include "plan/machine_ops.h"
+#include "support.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RATES = 3, STRIDE = 4 };
+static const double BOUND = 1e-11; // of coordinates of up to a few hundred metres, and of speeds
+
+static int variant_of(int lanes) {
+    cal_machine* machine = NULL;
+    assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
+    const int variant = machine->variant;
+    cal_machine_destroy(machine);
+    return variant;
+}
+
+static void compare(const char* name, const cal_node_motion* a, const cal_node_motion* b) {
+    cal_test_expect_below(cal_test_largest_difference(a->rotation, b->rotation, 9), BOUND, "rotation", name);
+    cal_test_expect_below(cal_test_largest_difference(a->base, b->base, 3), 1e-300, "base", name);
+    cal_test_expect_below(cal_test_largest_difference(a->origin, b->origin, 3), BOUND, "origin", name);
+    cal_test_expect_below(cal_test_largest_difference(a->angular, b->angular, 3), BOUND, "angular velocity", name);
+    cal_test_expect_below(cal_test_largest_difference(a->linear, b->linear, 3), 10.0 * BOUND, "velocity", name);
+}
+
+static void check_paths(const cal_model* model, const char* name) {
+    const size_t count = (size_t)model->v_count;
+    cal_test_motion motion = cal_test_random_motion(model, 7);
+    double *rates = cal_test_numbers(STRIDE * count), *column = cal_test_numbers(count);
+    cal_node_motion* motions = calloc((size_t)model->node_count, sizeof *motions);
+    assert_non_null(motions);
+    for (size_t i = 0; i < STRIDE * count; i++) rates[i] = sin(1.0 + (double)i);
+    const int least = variant_of(1);
+    for (int n = 0; n < model->node_count; n += 1 + model->node_count / 16) {
+        cal_joint_path path;
+        if (!cal_joint_path_exists(model, n)) continue;
+        assert_int_equal(cal_joint_path_create(model, n, &path), CAL_OK);
+        const cal_joint_path_rates asked = {rates, RATES, STRIDE};
+        cal_joint_path_motion first, out;
+        cal_node_motion end = {.base = {0.0}}, again;
+        cal_joint_path_move(&path, least, motion.q, motion.v, &asked, &end, &first);
+        cal_node_motions(model, 0, motion.q, motion.v, true, motions);
+        compare(name, &motions[n], &end);
+        double largest = 1.0;
+        for (int i = 0; i < 3; i++) largest = fmax(largest, fabs(end.origin[i]));
+        assert_true(first.extent >= largest);
+        for (int k = 0; k < RATES; k++) {
+            for (size_t i = 0; i < count; i++) column[i] = rates[STRIDE * i + (size_t)k];
+            cal_node_motions(model, 0, motion.q, column, false, motions);
+            memcpy(end.angular, first.answers + 6 * k, sizeof end.angular);
+            memcpy(end.linear, first.answers + 6 * k + 3, sizeof end.linear);
+            compare(name, &motions[n], &end);
+        }
+        cal_joint_path_move(&path, least, motion.q, motion.v, &asked, &end, &first);
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
+            cal_joint_path_move(&path, variant_of(lanes), motion.q, motion.v, &asked, &again, &out);
+            const bool same = cal_same_bits(end.rotation, again.rotation, sizeof end.rotation) &&
+                              cal_same_bits(end.origin, again.origin, sizeof end.origin) &&
+                              cal_same_bits(end.linear, again.linear, sizeof end.linear) &&
+                              cal_same_bits(first.answers, out.answers, 6 * RATES * sizeof(double)) &&
+                              first.extent == out.extent && first.speed == out.speed;
+            if (!same) fail_msg("%s: node %d has other bits with %d lanes", name, n, lanes);
+        }
+        cal_joint_path_destroy(&path);
+    }
+    cal_test_motion_free(&motion);
+    free(rates), free(column), free(motions);
+}
+
+static void ends_of_paths_move_as_node_by_node(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_paths);
+    const char* long_ones[] = {"ring:n=1000", "chain:n=203", "ring:n=9"};
+    for (int i = 0; i < 3; i++) {
+        cal_model* model = cal_test_model(long_ones[i]);
+        check_paths(model, long_ones[i]);
+        cal_model_destroy(model);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_of_paths_move_as_node_by_node)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
