@@ -4,6 +4,7 @@
 #include "calder/calder_cuda.h"
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
+#include "place.h"
 #include "support.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,7 +262,8 @@ static void instances_have_steps_of_their_own_with_the_bits_of_one_core(void** s
 // From a GPU to a core and back: the continuation does not know where it began.
 static void checkpoints_go_from_device_to_core_and_back(void** state) {
     (void)state;
-    static const char path[] = "test_cuda.cal";
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "state");
     cal_machine* machine = make_machine();
     cal_model* model = cal_test_model("mobile:s=2,l=3,o=3");
     cal_sim_def def = cal_default_sim_def();
