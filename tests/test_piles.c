@@ -165,18 +165,18 @@ static void rollbacks_of_large_groups_change_no_bit(void** unused) {
 // Looked at between the states of a group: dominoes that turn about their edges do not go into the floor or each other on the way.
 static void falling_dominoes_do_not_overlap_between_states(void** unused) {
     (void)unused;
-    const double size = 0.22;
+    const double size = 0.224;
     static cal_contact_point points[1000];
     cal_world_def def = cal_default_world_def();
     def.restitution = -1.0, def.friction = -1.0;
     cal_world* world = NULL;
     assert_int_equal(cal_world_generate("stack:kind=dominoes,n=20", &def, &world, NULL), CAL_OK);
-    for (int i = 1; i <= (CAL_TEST_SANITIZED ? 60 : 180); i++) {
+    for (int i = 1; i <= (CAL_TEST_SANITIZED ? 240 : 720); i++) {
         int count = 0;
-        cal_test_advance(world, 0.01717 * i);
+        cal_test_advance(world, 0.00417 * i);
         assert_int_equal(cal_world_contacts(world, points, 1000, &count, NULL), CAL_OK);
         for (int k = 0; k < count && k < 1000; k++)
-            cal_test_expect_below(-points[k].gap, 1e-5 * size, "overlap", "dominoes");
+            cal_test_expect_below(-points[k].gap, 1.05e-6 * size, "overlap", "dominoes");
     }
     cal_world_destroy(world);
 }
