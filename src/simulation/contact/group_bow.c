@@ -101,6 +101,20 @@ static double turn_of(const cal_group_work* w, const cal_group_contact* contact,
     return 0.5 * h * most;
 }
 
+// How deep points that are the same on the way can overlap there: those of a body that turns by θ to either side leave their chords by
+// r θ²/2, of which twice that is room enough; and what rolls over something, by as much as a step may bend.
+static double deepest_of(const cal_group_work* w, const cal_group_contact* contact, double h) {
+    double sum = CAL_WORK_BENT * w->group->length;
+    for (int side = 0; side < 2; side++) {
+        const int body = contact->body[side];
+        const double* spin = w->body_speeds[body][0] + 3;
+        double arm[3];
+        for (int i = 0; i < 3; i++) arm[i] = contact->point[side][i] - w->far.poses[7 * body + i];
+        sum += 0.25 * h * h * cal_dot3(spin, spin) * sqrt(cal_dot3(arm, arm));
+    }
+    return sum;
+}
+
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap.
 static double find_middle(cal_group_work* w, double h, double allowed) {
     const cal_contact_cache* end = &w->cache;
@@ -115,6 +129,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
             continue;
         }
         next = at;
+        const double deepest_gap = -deepest_of(w, contact, h);
         contact->gap = gap_of(contact->gap, rate_of(w, contact, w->far.poses, 0), there->gap,
                               rate_of(w, there, end->poses, 1), h, allowed);
         if (contact->gap < 0.0) contact->gap *= 1.0 + turn_of(w, contact, h);
@@ -126,7 +141,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
         const double length = sqrt(cal_dot3(contact->normal, contact->normal));
         for (int i = 0; i < 3; i++) contact->normal[i] /= length;
         // What comes of points that are not the same on the way, whatever their key says, is no overlap.
-        if (contact->gap < -CAL_WORK_BENT * w->group->length) contact->gap = (double)INFINITY;
+        if (contact->gap < deepest_gap) contact->gap = (double)INFINITY;
         deepest = fmax(deepest, -contact->gap);
     }
     return deepest;
@@ -142,7 +157,7 @@ static cal_status part_middle(cal_group_work* w, double time, double h, const do
         status = unit->ops->state(unit, &span, w->middle_q + unit->first_q, w->second + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
-    status = cal_work_find_parting(w, time - 0.5 * h, w->middle_q, w->second, 0, error);
+    status = cal_work_find_parting(w, time - 0.5 * h, w->middle_q, w->second, 0, 1.0, error);
     for (int i = 0; status == CAL_OK && i < group->v_count; i++) out[i] = 4.0 * w->first[i] / h;
     return status;
 }
