@@ -198,8 +198,7 @@ static const cal_component_ops multibody = {.kind = CAL_MULTIBODY,
 // --- Contact groups -----------------------------------------------------------------------------------------------------------
 
 static cal_status member_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
-    (void)turning;
-    return cal_group_motion(world, component, body, time, out);
+    return cal_group_motion(world, component, body, time, turning, out);
 }
 
 static double group_room(const cal_world* world, int component, double time) {

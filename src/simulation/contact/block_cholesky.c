@@ -35,17 +35,18 @@ static bool has_bit(const uint64_t* bits, int i) { return bits[i / 64] >> ((unsi
 static void set_bit(uint64_t* bits, int i) { bits[i / 64] |= UINT64_C(1) << ((unsigned)i % 64); }
 static void clear_bit(uint64_t* bits, int i) { bits[i / 64] &= ~(UINT64_C(1) << ((unsigned)i % 64)); }
 
-// Orders the units and leaves in `neighbors` of each those that are eliminated after it, fill included.
-static void order_units(cal_blocks* m, uint64_t* neighbors, size_t words, int32_t* degree) {
-    for (int i = 0; i < m->units; i++) m->place[i] = -1;
-    for (int step = 0; step < m->units; step++) {
+// Orders the units that touch others, `linked`, after those that touch nothing, and leaves in `neighbors` of each (numbers in `linked`) those
+// that are eliminated after it, fill included.
+static void order_units(cal_blocks* m, const int32_t* linked, int count, uint64_t* neighbors, size_t words,
+                        int32_t* degree) {
+    for (int step = m->units - count; step < m->units; step++) {
         int best = -1;
-        for (int i = 0; i < m->units; i++)
-            if (m->place[i] < 0 && (best < 0 || degree[i] < degree[best])) best = i;
-        m->order[step] = best;
-        m->place[best] = step;
+        for (int i = 0; i < count; i++)
+            if (m->place[linked[i]] < 0 && (best < 0 || degree[i] < degree[best])) best = i;
+        m->order[step] = linked[best];
+        m->place[linked[best]] = step;
         const uint64_t* mine = neighbors + (size_t)best * words;
-        for (int i = 0; i < m->units; i++) {
+        for (int i = 0; i < count; i++) {
             if (!has_bit(mine, i)) continue;
             uint64_t* theirs = neighbors + (size_t)i * words;
             for (size_t k = 0; k < words; k++) theirs[k] |= mine[k];
@@ -54,6 +55,22 @@ static void order_units(cal_blocks* m, uint64_t* neighbors, size_t words, int32_
             degree[i] = count_bits(theirs, words);
         }
     }
+}
+
+// Units that touch nothing come first, in their order; the others are listed, and `number` says where. Returns how many these are.
+static int find_linked(cal_blocks* m, const int32_t (*pairs)[2], int pair_count, int32_t* number, int32_t* linked) {
+    int count = 0;
+    for (int i = 0; i < m->units; i++) number[i] = -1;
+    for (int k = 0; k < pair_count; k++)
+        if (pairs[k][0] != pairs[k][1]) number[pairs[k][0]] = number[pairs[k][1]] = 0;
+    for (int i = 0; i < m->units; i++) {
+        m->place[i] = number[i] < 0 ? i - count : -1;
+        if (number[i] < 0)
+            m->order[i - count] = i;
+        else
+            linked[number[i] = count++] = i;
+    }
+    return count;
 }
 
 static void sort_places(int32_t* places, int count) {
@@ -67,7 +84,7 @@ static void sort_places(int32_t* places, int count) {
 
 bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_t* first, const int32_t (*pairs)[2],
                      int pair_count, cal_arena* arena) {
-    const size_t n = (size_t)units, words = (n + 63) / 64;
+    const size_t n = (size_t)units;
     *m = (cal_blocks){.units = units, .size = size, .first = first};
     m->order = cal_arena_integers(arena, n);
     m->place = cal_arena_integers(arena, n);
@@ -77,21 +94,25 @@ bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_
     if (m->order == NULL || m->place == NULL || m->column == NULL || m->where == NULL || m->diagonal == NULL)
         return false;
     // The graph goes at the far end of the memory, and is forgotten.
-    if (arena->left < n * words + n) return false;
-    uint64_t* neighbors = (uint64_t*)(void*)(arena->next + arena->left - n * words);
-    int32_t* degree = (int32_t*)(void*)(arena->next + arena->left - n * words - n);
-    cal_arena front = {arena->next, arena->left - n * words - n};
-    memset(neighbors, 0, n * words * sizeof *neighbors);
+    if (arena->left < 2 * n) return false;
+    int32_t *number = (int32_t*)(void*)(arena->next + arena->left - n),
+            *linked = (int32_t*)(void*)(arena->next + arena->left - 2 * n), *degree = linked + n;
+    const int count = find_linked(m, pairs, pair_count, number, linked);
+    const size_t words = ((size_t)count + 63) / 64, graph = (size_t)count * words;
+    if (arena->left < graph + 2 * n) return false;
+    uint64_t* neighbors = (uint64_t*)(void*)(arena->next + arena->left - 2 * n - graph);
+    cal_arena front = {arena->next, arena->left - 2 * n - graph};
+    memset(neighbors, 0, graph * sizeof *neighbors);
     for (int k = 0; k < pair_count; k++) {
-        const int i = pairs[k][0], j = pairs[k][1];
+        const int i = number[pairs[k][0]], j = number[pairs[k][1]];
         if (i == j) continue;
         set_bit(neighbors + (size_t)i * words, j);
         set_bit(neighbors + (size_t)j * words, i);
     }
     int64_t entries = 0;
-    for (int i = 0; i < units; i++) degree[i] = count_bits(neighbors + (size_t)i * words, words);
-    order_units(m, neighbors, words, degree);
-    for (int i = 0; i < units; i++) entries += count_bits(neighbors + (size_t)i * words, words);
+    for (int i = 0; i < count; i++) degree[i] = count_bits(neighbors + (size_t)i * words, words);
+    order_units(m, linked, count, neighbors, words, degree);
+    for (int i = 0; i < count; i++) entries += count_bits(neighbors + (size_t)i * words, words);
     m->row = cal_arena_integers(&front, (size_t)entries);
     m->at = (int64_t*)(void*)cal_arena_numbers(&front, (size_t)entries);
     if (m->row == NULL || m->at == NULL) return false;
@@ -99,8 +120,8 @@ bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_
     for (int p = 0; p < units; p++) {
         const int unit = m->order[p];
         m->column[p] = entry;
-        for (int i = 0; i < units; i++)
-            if (has_bit(neighbors + (size_t)unit * words, i)) m->row[entry++] = m->place[i];
+        for (int i = 0; number[unit] >= 0 && i < count; i++)
+            if (has_bit(neighbors + (size_t)number[unit] * words, i)) m->row[entry++] = m->place[linked[i]];
         sort_places(m->row + m->column[p], entry - m->column[p]);
         m->diagonal[p] = m->number_count;
         m->number_count += size[unit] * size[unit];

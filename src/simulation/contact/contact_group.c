@@ -230,11 +230,12 @@ static int body_of_unit(const cal_world* world, int body) {
     return body - world->components[world->bodies[body].component].body;
 }
 
-cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
+cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
     const cal_contact_group* g = group_of(world, component);
     const int unit = unit_of(world, g, body);
     const span s = span_at(world, component, time);
-    const cal_member_span own = member_span(g, unit, &s);
+    cal_member_span own = member_span(g, unit, &s);
+    own.unturned = !turning;
     return g->units[unit].ops->motion(&g->units[unit], body_of_unit(world, body), &own, out);
 }
 
@@ -480,6 +481,21 @@ static void copy_memory(const cal_world* world, const cal_contact_group* g, doub
     }
 }
 
+// The largest group whose members go on in another one hands over what it knows of who is near, if most of them do.
+static cal_status take_search(cal_world* world, cal_contact_group* g, double time) {
+    cal_contact_group* largest = NULL;
+    int last = -1;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const int charge = cal_body_component(world, g->bodies[g->units[i].first_body], time);
+        if (charge == last || !world->components[charge].ops->stepped) continue;
+        last = charge;
+        cal_contact_group* old = world->components[charge].group;
+        if (largest == NULL || old->group.unit_count > largest->group.unit_count) largest = old;
+    }
+    if (largest == NULL || 2 * g->group.unit_count < largest->group.unit_count) return CAL_OK;
+    return cal_group_search_take(world, g, largest, time);
+}
+
 // Old groups end, members' own queues say who is in charge from now on.
 static cal_status hand_over(cal_world* world, int component, double time, int junction, cal_error* error) {
     const cal_contact_group* g = group_of(world, component);
@@ -579,7 +595,9 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     double* data = cal_data_at(&world->components[component].queue, 0);
     for (int i = 0; i < member_count; i++) copy_member(world, g, i, time, data);
     copy_memory(world, g, time, data);
-    const cal_status status = hand_over(world, component, time, junction, error);
+    cal_status status = take_search(world, g, time);
+    if (status != CAL_OK) return cal_fail(error, status, "a contact group cannot be followed at %g s", time);
+    status = hand_over(world, component, time, junction, error);
     world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
     return status;
 }

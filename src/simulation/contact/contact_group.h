@@ -80,7 +80,8 @@ enum {
     CAL_REST_NUMBERS
 };
 
-cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
+// turning: how it is turned matters.
+cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
 // q and v of the multibody that a member belongs to.
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 // q and v of all members at a time.
@@ -162,9 +163,11 @@ int cal_group_unit(const cal_world* world, const cal_contact_group* group, int b
 // What a search for contacts needs, and gives back (group_contacts.c); false: no memory.
 bool cal_group_search_begin(cal_contact_group* group);
 void cal_group_search_end(cal_contact_group* group);
-// Before a step from a group's newest state: what touches it, or will in the next interval, joins. *joined: another group goes on
-// (joining.c).
-cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_error* error);
+// What another group, which ends at a time, knows of members that go on in this one; it knows nothing after that.
+cal_status cal_group_search_take(cal_world* world, cal_contact_group* group, cal_contact_group* from, double time);
+// Before a step from a group's newest state: what touches it, or will in the next interval, joins. *made: another group that goes on; −1:
+// nobody joins (joining.c).
+cal_status cal_group_join(cal_world* world, int component, int* made, cal_error* error);
 // Whether a body that is not in a group joins at a time because of one that is: the decision of cal_group_join about one pair.
 cal_status cal_group_attracts(cal_world* world, int body, int other, double time, bool* out, cal_error* error);
 // Whether two bodies touch at a time or come near enough to touch within an interval of group checks (joining.c).

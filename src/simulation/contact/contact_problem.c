@@ -31,7 +31,7 @@ size_t cal_problem_count(const cal_group* group, int contacts) {
     }
     const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 12 * m + plain + 1 + 2 * m * m);
     return cal_free_sweeps_count(group, contacts) + rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m +
-           n * ((n + 63) / 64) + 16 * n + 64;
+           n * ((n + 63) / 64) + 17 * n + 64;
 }
 
 // Memory for the units' constraints; false: not enough.

@@ -129,21 +129,36 @@ static uint64_t order_of(const cal_world* world, int component) {
     return (uint64_t)world->components[component].group->bodies[0];
 }
 
-cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
+// Whether a group that others have just joined goes on at once: nothing comes before its own step, and it would look around as it has. Of
+// domains not, whose decisions are made again, nor where a rollback may come and boxes hold what was before.
+static bool goes_on(const cal_world* world, int component) {
+    return world->domain == CAL_DOMAIN_WHOLE && !(world->lag > 0.0) &&
+           cal_events_first(&world->events) == world->components[component].group->step_event;
+}
+
+// The newest state of a group goes on by what the integrator does at a time.
+static cal_status go_on(cal_world* world, int component, cal_error* error) {
     const cal_queue* queue = &world->components[component].queue;
     const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
-    if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
-    bool joined = false;
-    cal_status status = cal_group_join(world, component, &joined, error);
-    if (status != CAL_OK || joined) return status;
     cal_group_interval interval = interval_of(world, component);
-    status = push_steps(world, component, &interval, error);
+    cal_status status = push_steps(world, component, &interval, error);
     if (status != CAL_OK) return status;
     cal_component_mark_used(world, component, interval.time);
     const cal_contact_group* g = world->components[component].group;
     cal_events_schedule(&world->events, interval.time < interval.end ? g->step_event : g->check_event, interval.time,
                         order_of(world, component));
     return settle_members(world, component, from, error);
+}
+
+cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
+    const cal_queue* queue = &world->components[component].queue;
+    const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
+    if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
+    int made = -1;
+    const cal_status status = cal_group_join(world, component, &made, error);
+    if (status != CAL_OK || (made >= 0 && !goes_on(world, made))) return status;
+    if (made >= 0) cal_events_schedule(&world->events, world->components[made].group->step_event, (double)INFINITY, 0);
+    return go_on(world, made >= 0 ? made : component, error);
 }
 
 // The way to a group's state after a time, which begins before that: NULL where there is none. To be freed.

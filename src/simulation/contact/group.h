@@ -25,6 +25,7 @@ typedef struct cal_member_span {
     double length, t;
     double from;       // the time at its begin; only for what depends on it: work
     bool straight;     // free bodies go at constant speeds
+    bool unturned;     // how it is turned does not matter: any orientation will do
     const double* bow; // of such a way: how much faster it begins than it ends, by half (v_count); NULL: by nothing
 } cal_member_span;
 

@@ -66,16 +66,53 @@ static double rate_of(const cal_group_work* w, const cal_group_contact* contact,
     return rate;
 }
 
-// The gap that a contact would have to have half-way if it were on a parabola that is as deep as its cubic anywhere.
+// The gap that a contact would have to have half-way if it were on a parabola that is as deep as its cubic anywhere. With the Bernstein
+// coefficients b of g + a, of which the first and the last are not negative, since nothing overlaps by more than a at the ends,
+//
+//     (g(s) + a) / (4 s (1 − s)) = (b₀ (1/s − 2 + s) + 3 b₁ (1 − s) + 3 b₂ s + b₃ (1/(1 − s) − 1 − s)) / 4
+//
+// is convex, and least where its slope is zero, or at an end where b is zero.
 static double gap_of(double from, double rate, double to, double to_rate, double h, double allowed) {
-    enum { PARTS = 8 };
-    double b[CAL_CUBIC_TERMS], least = (double)INFINITY, slope;
+    enum { HALVINGS = 24 };
+    double b[CAL_CUBIC_TERMS];
     cal_curve_hermite(h, from + allowed, rate, to + allowed, to_rate, b);
-    for (int i = 1; i < PARTS; i++) {
-        const double s = (double)i / PARTS;
-        least = fmin(least, cal_curve_at(b, CAL_CUBIC, s, &slope) / (4.0 * s * (1.0 - s)));
+    const double first = fmax(b[0], 0.0), last = fmax(b[3], 0.0), slope = first - last + 3.0 * (b[2] - b[1]);
+    double low = 0.0, high = 1.0;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double s = 0.5 * (low + high), left = 1.0 - s;
+        if (slope - first / (s * s) + last / (left * left) > 0.0)
+            high = s;
+        else
+            low = s;
     }
-    return least - allowed;
+    const double s = 0.5 * (low + high), left = 1.0 - s;
+    const double least = first * left * left / s + 3.0 * (b[1] * left + b[2] * s) + last * s * s / left;
+    return 0.25 * least - allowed;
+}
+
+// By how much the bodies of a contact turn from where they are half-way: arms turn with them, so that a displacement that parts them
+// there parts them elsewhere by a share less that is about as large.
+static double turn_of(const cal_group_work* w, const cal_group_contact* contact, double h) {
+    double most = 0.0;
+    for (int side = 0; side < 2; side++) {
+        const double* spin = w->body_speeds[contact->body[side]][0] + 3;
+        most = fmax(most, sqrt(cal_dot3(spin, spin)));
+    }
+    return 0.5 * h * most;
+}
+
+// How deep points that are the same on the way can overlap there: those of a body that turns by θ to either side leave their chords by
+// r θ²/2, of which twice that is room enough; and what rolls over something, by as much as a step may bend.
+static double deepest_of(const cal_group_work* w, const cal_group_contact* contact, double h) {
+    double sum = CAL_WORK_BENT * w->group->length;
+    for (int side = 0; side < 2; side++) {
+        const int body = contact->body[side];
+        const double* spin = w->body_speeds[body][0] + 3;
+        double arm[3];
+        for (int i = 0; i < 3; i++) arm[i] = contact->point[side][i] - w->far.poses[7 * body + i];
+        sum += 0.25 * h * h * cal_dot3(spin, spin) * sqrt(cal_dot3(arm, arm));
+    }
+    return sum;
 }
 
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap.
@@ -92,8 +129,10 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
             continue;
         }
         next = at;
+        const double deepest_gap = -deepest_of(w, contact, h);
         contact->gap = gap_of(contact->gap, rate_of(w, contact, w->far.poses, 0), there->gap,
                               rate_of(w, there, end->poses, 1), h, allowed);
+        if (contact->gap < 0.0) contact->gap *= 1.0 + turn_of(w, contact, h);
         for (int i = 0; i < 3; i++) {
             contact->normal[i] += there->normal[i];
             for (int side = 0; side < 2; side++)
@@ -102,7 +141,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
         const double length = sqrt(cal_dot3(contact->normal, contact->normal));
         for (int i = 0; i < 3; i++) contact->normal[i] /= length;
         // What comes of points that are not the same on the way, whatever their key says, is no overlap.
-        if (contact->gap < -CAL_WORK_BENT * w->group->length) contact->gap = (double)INFINITY;
+        if (contact->gap < deepest_gap) contact->gap = (double)INFINITY;
         deepest = fmax(deepest, -contact->gap);
     }
     return deepest;
@@ -118,7 +157,7 @@ static cal_status part_middle(cal_group_work* w, double time, double h, const do
         status = unit->ops->state(unit, &span, w->middle_q + unit->first_q, w->second + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
-    status = cal_work_find_parting(w, time - 0.5 * h, w->middle_q, w->second, 0, error);
+    status = cal_work_find_parting(w, time - 0.5 * h, w->middle_q, w->second, 0, 1.0, error);
     for (int i = 0; status == CAL_OK && i < group->v_count; i++) out[i] = 4.0 * w->first[i] / h;
     return status;
 }

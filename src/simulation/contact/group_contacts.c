@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIN 0.1      // of the group's size: how far bodies go before pairs are looked for again
+#define SKIN 0.1      // of the group's size: how far bodies go before pairs are looked for again,
+#define MARGINS 2.0   // and of the margin, which is what they may go in a step from both sides
 #define ROUNDING 1e-9 // of ways and sizes: much more than what distances and ways are off by
 enum { PAIR_CONTACTS = 64 };
 
@@ -58,13 +59,23 @@ static bool still_near(const cal_world* world, const cal_contact_group* g, const
     return 2.0 * most + margin <= g->near_margin + g->near_skin;
 }
 
-static bool add_near(const cal_world* world, cal_contact_group* g, int i, int k) {
+// Pairs as they are found, and in the order of their bodies.
+typedef struct found_pair {
+    uint64_t key;
+    int place[2];
+} found_pair;
+
+typedef struct found_pairs {
+    found_pair* pairs;
+    int count, capacity;
+} found_pairs;
+
+static bool add_near(const cal_world* world, const cal_contact_group* g, int i, int k, found_pairs* out) {
     const int a = g->bodies[i], b = g->bodies[k];
     if (i >= g->group.body_count - g->other_count && k >= g->group.body_count - g->other_count) return true;
     if (!cal_may_collide(world, a, b) || !(cal_group_is_inner(world, a, b) || cal_group_lists(g, a, b))) return true;
-    if (!cal_grow((void**)&g->near, &g->near_capacity, g->near_count, sizeof *g->near)) return false;
-    g->near[g->near_count++] =
-        (cal_near_pair){.place = {a < b ? i : k, a < b ? k : i}, .measured.piece_a = -1, .apart = -INFINITY};
+    if (!cal_grow((void**)&out->pairs, &out->capacity, out->count, sizeof *out->pairs)) return false;
+    out->pairs[out->count++] = (found_pair){cal_pair_key(a, b), {a < b ? i : k, a < b ? k : i}};
     return true;
 }
 
@@ -79,30 +90,52 @@ static int order_of_interval(const void* a, const void* b) {
     return p->body < q->body ? -1 : p->body > q->body;
 }
 
-static int order_of_near(const cal_near_pair* a, const cal_near_pair* b, const cal_contact_group* g) {
-    const int *p = a->place, *q = b->place;
-    const uint64_t x = cal_pair_key(g->bodies[p[0]], g->bodies[p[1]]),
-                   y = cal_pair_key(g->bodies[q[0]], g->bodies[q[1]]);
-    return x < y ? -1 : x > y;
-}
-
-// By pairs of bodies: merges, with room behind the list.
-static bool sort_near(cal_contact_group* g) {
-    cal_near_pair* room = cal_allocate((size_t)g->near_count + 1, sizeof *room);
+// Merges, with room behind the list.
+static bool sort_found(found_pairs* f) {
+    found_pair *room = cal_allocate((size_t)f->count + 1, sizeof *room), *from = f->pairs, *to = room;
     if (room == NULL) return false;
-    for (int width = 1; width < g->near_count; width *= 2) {
-        for (int from = 0; from < g->near_count; from += 2 * width) {
-            const int middle = from + width < g->near_count ? from + width : g->near_count,
-                      end = from + 2 * width < g->near_count ? from + 2 * width : g->near_count;
-            int a = from, b = middle;
-            for (int i = from; i < end; i++) {
-                const bool left = a < middle && (b >= end || order_of_near(&g->near[a], &g->near[b], g) <= 0);
-                room[i] = g->near[left ? a++ : b++];
+    for (int width = 1; width < f->count; width *= 2) {
+        for (int begin = 0; begin < f->count; begin += 2 * width) {
+            const int middle = begin + width < f->count ? begin + width : f->count,
+                      end = begin + 2 * width < f->count ? begin + 2 * width : f->count;
+            int a = begin, b = middle;
+            for (int i = begin; i < end; i++) {
+                const bool left = a < middle && (b >= end || from[a].key <= from[b].key);
+                to[i] = from[left ? a++ : b++];
             }
         }
-        memcpy(g->near, room, (size_t)g->near_count * sizeof *room);
+        found_pair* const last = from;
+        from = to, to = last;
     }
+    if (from != f->pairs) memcpy(f->pairs, from, (size_t)f->count * sizeof *from);
     cal_free(room);
+    return true;
+}
+
+static uint64_t key_of(const cal_contact_group* g, const cal_near_pair* near) {
+    return cal_pair_key(g->bodies[near->place[0]], g->bodies[near->place[1]]);
+}
+
+// Puts pairs that were found between those that there are, of which nothing is known yet; false: no memory.
+static bool list_found(cal_contact_group* g, found_pairs* f) {
+    const int total = g->near_count + f->count;
+    if (!sort_found(f)) return false;
+    while (g->near_capacity < total)
+        if (!cal_grow((void**)&g->near, &g->near_capacity, g->near_capacity, sizeof *g->near)) return false;
+    int old = g->near_count, added = f->count;
+    for (int i = total; added > 0; i--) {
+        if (old > 0 && key_of(g, &g->near[old - 1]) > f->pairs[added - 1].key) {
+            g->near[i - 1] = g->near[--old];
+            continue;
+        }
+        const found_pair* pair = &f->pairs[--added];
+        g->near[i - 1] = (cal_near_pair){.place = {pair->place[0], pair->place[1]},
+                                         .margin = -1.0,
+                                         .margins = {INFINITY, -INFINITY},
+                                         .measured.piece_a = -1,
+                                         .apart = -INFINITY};
+    }
+    g->near_count = total;
     return true;
 }
 
@@ -120,39 +153,142 @@ static int widest_axis(const cal_contact_group* g, const double* poses) {
     return axis;
 }
 
+// Boxes of all bodies where pairs are looked for, with half of the margin and of the skin about them.
+static cal_box* make_boxes(const cal_world* world, const cal_contact_group* g) {
+    const int count = g->group.body_count;
+    cal_box* boxes = cal_allocate((size_t)count, sizeof *boxes);
+    const double pad = 0.5 * (g->near_margin + g->near_skin);
+    for (int i = 0; boxes != NULL && i < count; i++) {
+        const double* pose = g->near_poses + 7 * i;
+        if (world->bodies[g->bodies[i]].geometry == NULL) { // touches nothing, and is nowhere
+            boxes[i] = (cal_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+            continue;
+        }
+        const cal_pose at = cal_pose_make(pose, pose + 3);
+        cal_geometry_box(world->bodies[g->bodies[i]].geometry, &at, &boxes[i]);
+        boxes[i] = cal_box_pad(&boxes[i], pad);
+    }
+    return boxes;
+}
+
 // Boxes that overlap, by a sweep along an axis.
 static bool look_for_near(const cal_world* world, cal_contact_group* g, const double* poses, double margin) {
     const int count = g->group.body_count, axis = widest_axis(g, poses);
-    g->near_skin = SKIN * g->size;
+    g->near_skin = SKIN * g->size + MARGINS * margin;
     g->near_margin = margin;
     g->near_count = 0;
     g->searched = false;
     memcpy(g->near_poses, poses, 7 * (size_t)count * sizeof *poses);
     interval* order = cal_allocate((size_t)count, sizeof *order);
-    cal_box* boxes = cal_allocate((size_t)count, sizeof *boxes);
+    cal_box* boxes = make_boxes(world, g);
+    found_pairs found = {0};
     bool ok = order != NULL && boxes != NULL;
-    const double pad = 0.5 * (margin + g->near_skin);
-    for (int i = 0; ok && i < count; i++) {
-        if (world->bodies[g->bodies[i]].geometry == NULL) { // touches nothing, and is nowhere
-            boxes[i] = (cal_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-            order[i] = (interval){INFINITY, i};
-            continue;
-        }
-        const cal_pose pose = cal_pose_make(poses + 7 * i, poses + 7 * i + 3);
-        cal_geometry_box(world->bodies[g->bodies[i]].geometry, &pose, &boxes[i]);
-        boxes[i] = cal_box_pad(&boxes[i], pad);
-        order[i] = (interval){boxes[i].low[axis], i};
-    }
+    for (int i = 0; ok && i < count; i++) order[i] = (interval){boxes[i].low[axis], i};
     if (ok) qsort(order, (size_t)count, sizeof *order, order_of_interval);
     for (int i = 0; ok && i < count; i++)
         for (int k = i + 1; ok && k < count && order[k].low <= boxes[order[i].body].high[axis]; k++)
             if (cal_box_overlap(&boxes[order[i].body], &boxes[order[k].body]))
-                ok = add_near(world, g, order[i].body, order[k].body);
+                ok = add_near(world, g, order[i].body, order[k].body, &found);
     cal_free(order);
     cal_free(boxes);
-    ok = ok && sort_near(g);
+    ok = ok && list_found(g, &found);
+    cal_free(found.pairs);
     if (!ok) g->near_margin = -1.0;
     return ok;
+}
+
+// --- From one group to the next -------------------------------------------------------------------------------------------------
+
+// Poses and ways of bodies that were in the other group; others begin here, and are put in `fresh`.
+static cal_status take_poses(cal_world* world, cal_contact_group* g, const cal_contact_group* from, const int* places,
+                             double time, int* fresh, int* count) {
+    const size_t size = 7 * sizeof(double);
+    for (int i = 0; i < g->group.body_count; i++) fresh[i] = -1;
+    for (int i = 0; i < from->group.body_count; i++)
+        if (places[i] < g->group.body_count) fresh[places[i]] = i;
+    for (int i = 0; i < g->group.body_count; i++) {
+        const int old = fresh[i];
+        double *near = g->near_poses + 7 * i, *last = g->search_poses + 7 * i;
+        if (old >= 0) {
+            memcpy(near, from->near_poses + 7 * old, size);
+            memcpy(last, from->search_poses + 7 * old, size);
+            g->placed[i] = from->placed[old];
+            g->ways[i] = from->ways[old];
+            continue;
+        }
+        cal_motion at;
+        const cal_status status = cal_body_at(world, g->bodies[i], time, &at);
+        if (status != CAL_OK) return status;
+        memcpy(near, at.pose.position, 3 * sizeof *near);
+        memcpy(near + 3, at.quaternion, 4 * sizeof *near);
+        memcpy(last, near, size);
+        g->placed[i] = cal_pose_make(near, near + 3);
+        fresh[(*count)++] = i;
+    }
+    return CAL_OK;
+}
+
+// The pairs of the other group that are in this one, too, with their contacts; the other group has none from then on.
+static void take_pairs(cal_contact_group* g, cal_contact_group* from, const int* places) {
+    g->near = from->near, g->near_capacity = from->near_capacity;
+    g->found[0] = from->found[0], g->found_capacity[0] = from->found_capacity[0];
+    int kept = 0;
+    for (int i = 0; i < from->near_count; i++) {
+        cal_near_pair pair = g->near[i];
+        for (int side = 0; side < 2; side++) pair.place[side] = places[pair.place[side]];
+        if (pair.place[0] == g->group.body_count || pair.place[1] == g->group.body_count) continue;
+        for (int k = pair.first; k < pair.first + pair.count; k++)
+            for (int side = 0; side < 2; side++) g->found[0][k].body[side] = pair.place[1 - side];
+        g->near[kept++] = pair;
+    }
+    g->near_count = kept;
+    from->near = NULL, from->near_count = from->near_capacity = 0;
+    from->found[0] = NULL, from->found_capacity[0] = 0;
+    from->near_margin = -1.0, from->searched = false;
+}
+
+// Whether which pairs may touch does not depend on the group.
+static bool is_plain(const cal_world* world, const cal_contact_group* g) {
+    bool plain = true;
+    for (int i = 0; plain && i < g->pair_count; i++) plain = cal_group_is_inner(world, g->pairs[i][0], g->pairs[i][1]);
+    return plain;
+}
+
+// Pairs of those that are new here, with all others.
+static bool look_for_fresh(const cal_world* world, cal_contact_group* g, const int* fresh, int count) {
+    if (count == 0) return true;
+    cal_box* boxes = make_boxes(world, g);
+    found_pairs found = {0};
+    bool ok = boxes != NULL;
+    for (int i = 0, next = 0; ok && i < g->group.body_count; i++) {
+        next += next < count && fresh[next] < i;
+        // Of two that are new, once.
+        for (int k = next < count && fresh[next] == i ? next + 1 : 0; ok && k < count; k++)
+            if (cal_box_overlap(&boxes[i], &boxes[fresh[k]])) ok = add_near(world, g, i, fresh[k], &found);
+    }
+    ok = ok && list_found(g, &found);
+    cal_free(boxes);
+    cal_free(found.pairs);
+    return ok;
+}
+
+cal_status cal_group_search_take(cal_world* world, cal_contact_group* g, cal_contact_group* from, double time) {
+    if (from->near_margin < 0.0 || !from->searched || !is_plain(world, g) || !is_plain(world, from)) return CAL_OK;
+    int *places = cal_allocate((size_t)from->group.body_count, sizeof *places),
+        *fresh = cal_allocate((size_t)g->group.body_count, sizeof *fresh), count = 0;
+    cal_status status = places != NULL && fresh != NULL ? CAL_OK : CAL_NO_MEMORY;
+    for (int i = 0; status == CAL_OK && i < from->group.body_count; i++)
+        places[i] = cal_group_place(world, g, from->bodies[i]);
+    if (status == CAL_OK) status = take_poses(world, g, from, places, time, fresh, &count);
+    if (status == CAL_OK) {
+        g->near_margin = from->near_margin, g->near_skin = from->near_skin, g->searched = true;
+        take_pairs(g, from, places);
+        if (!look_for_fresh(world, g, fresh, count)) status = CAL_NO_MEMORY;
+    }
+    if (status != CAL_OK) g->near_margin = -1.0, g->searched = false;
+    cal_free(places);
+    cal_free(fresh);
+    return status;
 }
 
 // --- Contacts -------------------------------------------------------------------------------------------------------------------

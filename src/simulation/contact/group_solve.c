@@ -203,7 +203,7 @@ static double find_deepest(const cal_group_work* w) {
 }
 
 cal_status cal_work_find_parting(cal_group_work* w, double time, const double* q, const double* v, int round,
-                                 cal_error* error) {
+                                 double share, cal_error* error) {
     const cal_group* group = w->group;
     const double allowed = CAL_WORK_OVERLAP * group->length;
     cal_arena arena = w->rest;
@@ -219,7 +219,7 @@ cal_status cal_work_find_parting(cal_group_work* w, double time, const double* q
         touch->offset[1] = touch->offset[2] = 0.0;
         // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
         touch->offset[0] = touch->gap + 0.5 * allowed;
-        if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
+        if (touch->gap < -deep * group->length) touch->offset[0] *= share;
     }
     memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
     memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
@@ -236,7 +236,7 @@ cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, c
         cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
         if (status != CAL_OK || find_deepest(w) <= CAL_WORK_OVERLAP * group->length || round == MOST_PARTINGS)
             return status;
-        status = cal_work_find_parting(w, time, q, v, round, error);
+        status = cal_work_find_parting(w, time, q, v, round, parted_share, error);
         if (status == CAL_OK) status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
         for (int i = 0; status == CAL_OK && i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];
         if (status == CAL_OK) status = cal_group_project(group, time, q, v, error);

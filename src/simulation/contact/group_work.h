@@ -118,10 +118,10 @@ cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v
 // a chord of its way, though not at its ends (group_bow.c). CAL_OK also where it is none.
 cal_status cal_work_bow(cal_group_work* work, double time, double h, const double* q, const double* v, double* out,
                         cal_error* error);
-// Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them; the contacts there are
-// in `cache`.
+// Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them, deep ones by a share; the
+// contacts there are in `cache`.
 cal_status cal_work_find_parting(cal_group_work* work, double time, const double* q, const double* v, int round,
-                                 cal_error* error);
+                                 double share, cal_error* error);
 // Of the length: overlaps that are deeper are parted.
 #define CAL_WORK_OVERLAP 1e-6
 // And a step after which bodies overlap so deeply, since their ways are not straight, is too long.

@@ -138,17 +138,16 @@ static cal_status look_around_all(cal_world* world, crowd* c, int component, dou
     return status;
 }
 
-static cal_status create(cal_world* world, crowd* c, double time, cal_error* error) {
+static cal_status create(cal_world* world, crowd* c, double time, int* made, cal_error* error) {
     const int junction = cal_junction_create(world);
-    int made = -1;
     bool linked = junction >= 0;
     // The states that begin here go when the group goes.
     for (int i = 1; linked && i < c->count; i++)
         linked =
             cal_junction_add(world, junction, c->components[i], world->components[c->components[i]].queue.tail - 1);
     if (!linked) return cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
-    cal_status status = cal_merge_create(world, &c->merge, time, junction, &made, error);
-    if (status == CAL_OK) status = cal_note_change(world, made, time, error);
+    cal_status status = cal_merge_create(world, &c->merge, time, junction, made, error);
+    if (status == CAL_OK) status = cal_note_change(world, *made, time, error);
     world->report.fusions++;
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }
@@ -157,8 +156,8 @@ bool cal_group_decides(const cal_contact_group* g, const double* data, double ti
     return g->group.unit_count > CAL_GROUP_LARGE || time >= data[g->at_rest + CAL_REST_END];
 }
 
-cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_error* error) {
-    *joined = false;
+cal_status cal_group_join(cal_world* world, int component, int* made, cal_error* error) {
+    *made = -1;
     if (world->def.loop == CAL_RETROACTIVE || !world->group_ops->takes_impacts) return CAL_OK;
     const cal_queue* queue = &world->components[component].queue;
     const double time = cal_saved_state_at(queue, queue->tail - 1)->time;
@@ -184,8 +183,7 @@ cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_err
     const int pairs = c.merge.pair_count;
     for (int i = 0; status == CAL_OK && i < c.count; i++)
         status = look_around_all(world, &c, c.components[i], time, error);
-    *joined = status == CAL_OK && c.merge.pair_count > pairs;
-    if (*joined) status = create(world, &c, time, error);
+    if (status == CAL_OK && c.merge.pair_count > pairs) status = create(world, &c, time, made, error);
     cal_merge_free(&c.merge);
     cal_free(c.components);
     cal_free(c.in);

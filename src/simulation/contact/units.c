@@ -14,6 +14,7 @@
 typedef struct cal_free_member {
     const cal_world* world;
     int body;
+    bool spinning; // how it is turned matters
     const double* extras;
 } cal_free_member;
 
@@ -151,8 +152,8 @@ static void mean_speeds(const double* q, const double* r, double length, double 
     for (int i = 0; i < 3; i++) out[3 + i] = 2.0 * sign * factor * turn[1 + i] / length;
 }
 
-// The cubics of a free body's position and quaternion.
-static void fit(const cal_member_span* s, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
+// The cubics of a free body's position, and of its quaternion where that matters.
+static void fit(const cal_member_span* s, bool turning, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
     const double *q = s->q, *v = s->v, *r = s->to_q, *u = s->to_v;
     double speeds[2][6];
     if (s->straight) {
@@ -162,7 +163,7 @@ static void fit(const cal_member_span* s, double rows[FREE_ROWS][CAL_CUBIC_TERMS
         v = speeds[0], u = speeds[1];
     }
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
-    cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
+    if (turning) cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
 }
 
 static cal_status free_motion(const cal_group_member* unit, int body, const cal_member_span* s, cal_motion* out) {
@@ -177,12 +178,19 @@ static cal_status free_motion(const cal_group_member* unit, int body, const cal_
         for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
     } else {
         double rows[FREE_ROWS][CAL_CUBIC_TERMS];
-        fit(s, rows);
+        fit(s, !s->unturned, rows);
         for (int i = 0; i < 3; i++) {
             out->pose.position[i] = cal_curve_at(rows[i], CAL_CUBIC, s->t / s->length, &out->u[i]);
             out->u[i] /= s->length;
         }
-        cal_curve_quaternion_at(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, s->t, out->quaternion, w);
+        if (!s->unturned)
+            cal_curve_quaternion_at(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, s->t, out->quaternion, w);
+    }
+    if (s->unturned) {
+        static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        memcpy(out->pose.rotation, upright, sizeof upright);
+        memset(out->w, 0, sizeof out->w);
+        return CAL_OK;
     }
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     cal_rotate3(out->pose.rotation, w, out->w);
@@ -201,9 +209,9 @@ static cal_status free_state(const cal_group_member* unit, const cal_member_span
 
 // The acceleration on a cubic is linear: its mean, and half of the way from one end to the other.
 static void free_bounds(const cal_group_member* unit, const cal_member_span* s, double* out) {
-    (void)unit;
+    const bool spinning = self_of(unit)->spinning;
     double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
-    fit(s, rows);
+    fit(s, spinning, rows);
     const double scale = 6.0 / (s->length * s->length);
     for (int i = 0; i < 3; i++) {
         const double *b = rows[i], begin = scale * (b[0] - 2.0 * b[1] + b[2]), end = scale * (b[1] - 2.0 * b[2] + b[3]);
@@ -211,7 +219,8 @@ static void free_bounds(const cal_group_member* unit, const cal_member_span* s, 
         out[i] = 0.5 * (begin + end);
     }
     out[3] = sqrt(cal_dot3(half, half));
-    cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
+    out[4] = out[5] = 0.0;
+    if (spinning) cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
 }
 
 static void free_own_speeds(const double* v, cal_motion* motion) {
@@ -274,6 +283,7 @@ cal_status cal_free_body_member(const cal_world* world, int component, cal_group
     cal_free_member* self = cal_allocate(1, sizeof *self);
     if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     self->body = world->components[component].body;
+    self->spinning = world->bodies[self->body].spinning;
     *out = (cal_group_member){.ops = &free_member_ops,
                               .self = self,
                               .q_count = 7,

@@ -115,7 +115,7 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
     cal_motion at;
-    const cal_status status = cal_body_at(world, body, time, &at);
+    const cal_status status = cal_body_place_at(world, body, time, &at);
     if (status != CAL_OK) return status;
     if (own) cal_group_own_speeds(world, body, time, &at);
     if (part->spinning) // its points may come nearer than the ball about it, if they went straight on
