@@ -184,6 +184,7 @@ static cal_status execute_first(cal_system* system, const double* tau, const dou
     *out = &state->context;
     // The joints' forces of all processors, for their powers.
     cal_status status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+    if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT); // of which accelerations are a part
     cal_layout_scatter(state->plan->layout, 0, system->evaluated_q, system->evaluated_v, state->context.y);
     cal_state_release(state);
     for (int i = 0; i < system->state->push_count && !status; i++) {
