@@ -19,8 +19,7 @@ function(calder_add_cuda target emulated)
         set_source_files_properties(${kernels} PROPERTIES LANGUAGE C)
         target_link_libraries(${target}_kernels PRIVATE calder_settings)
         # A file of kernels has no use for all that it includes, and a thread's loop over its one lane does begin.
-        target_compile_options(${target}_kernels PRIVATE -Wno-unused-function $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
-            ${CALDER_SANITIZED_KERNELS})
+        target_compile_options(${target}_kernels PRIVATE -Wno-unused-function $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     else()
         # Only the written multiply-adds fuse.
         target_compile_options(${target}_kernels PRIVATE -fmad=false -diag-suppress=550

@@ -48,7 +48,7 @@ function(calder_add_lanes target)
         # -Wno-psabi: lanes never cross the library's border, so how wide ones would be passed is nobody's concern.
         target_compile_options(${kernels} PRIVATE
             $<$<NOT:$<CONFIG:Debug>>:${CALDER_LANES_OPTIMIZATION}> ${flags_${variant}} ${unseen} -Wno-psabi
-            $<$<C_COMPILER_ID:GNU>:-fno-schedule-insns2> $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize> ${CALDER_SANITIZED_KERNELS})
+            $<$<C_COMPILER_ID:GNU>:-fno-schedule-insns2> $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
         # Fuzzers are after readers: kernels, which read nothing, are left alone, and compile in seconds instead of minutes.
         set(plain "${CALDER_BUILD_FUZZERS}")
         if(CALDER_SANITIZE_LANES AND NOT variant IN_LIST CALDER_SANITIZE_LANES)

@@ -44,9 +44,4 @@ if(CALDER_SANITIZE)
         "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:CALDER_PLAIN>>>:-fsanitize=${sanitizers};-fno-sanitize-recover=all>"
         -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
     target_link_options(calder_settings INTERFACE -fsanitize=${sanitizers})
-    # Kernels are long functions that read and write numbers: the address sanitizer looks at each by a call, which takes gcc two thirds of the
-    # time to compile.
-    if("address" IN_LIST CALDER_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-        set(CALDER_SANITIZED_KERNELS --param=asan-instrumentation-with-call-threshold=0)
-    endif()
 endif()
