@@ -59,7 +59,7 @@ reference: ## install what is missing, and build the reference of the C interfac
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png
 
-# Seconds of fuzzing in CI, all targets together.
+# Seconds of fuzzing, all targets together; or CHECK_ENDS, the time (date +%s) until which it goes on, a minute of each target at most.
 CHECK_FUZZ_SECONDS ?= 420
 
 check: ## what CI runs after the tests: format, lint, sanitizers, fuzzing, same bits from every compiler
@@ -133,7 +133,7 @@ fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specification
 	@JOBS=$(JOBS) scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 fuzz-short: sanitize-addresses # CI's minutes of it, with what gcc's sanitizers watch
-	JOBS=$(JOBS) scripts/fuzz build/asan $(CHECK_FUZZ_SECONDS)
+	JOBS=$(JOBS) scripts/fuzz build/asan $(if $(CHECK_ENDS),until:$(CHECK_ENDS),$(CHECK_FUZZ_SECONDS))
 
 # Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.
 COVERED_NOT ?= ^test_(sessions|distribution|bdf_machine)$$|package|wheel|debian|exports|other_libm|web_engines|ranks_[58]
