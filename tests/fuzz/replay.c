@@ -3,9 +3,9 @@
 //     replay_mjcf FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]
 //
 // VARIANTS: of each file, 240. SECONDS: of random changes on top (bytes, runs of them, parts of other inputs), which begin at SEED or at
-// the time of day: a fuzzer for compilers without one. They are the processor's, or twice as many of the clock. In a build whose compiler tells which ways were taken
-// (-fsanitize-coverage=trace-pc, CALDER_TRACE) an input that took a new one is kept, and changed further. The input that ends the
-// process, or takes too long, is in the file FINDING, last-input.
+// the time of day: a fuzzer for compilers without one. They are the processor's, or twice as many of the clock. Where the compiler tells
+// which ways were taken (gcc's -fsanitize-coverage=trace-pc) an input that took a new one is kept, and changed further. The input that
+// ends the process, or takes too long, is in the file FINDING, last-input.
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 #include <dirent.h>
