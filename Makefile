@@ -9,7 +9,8 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy analyze sanitize sanitize-all soak fuzz coverage same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check prepared tidy analyze sanitize \
+    sanitize-addresses sanitize-threads sanitize-all soak fuzz fuzz-short coverage same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -58,9 +59,14 @@ reference: ## install what is missing, and build the reference of the C interfac
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png
 
-check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
+# Seconds of fuzzing, all targets together; or CHECK_ENDS, the time (date +%s) until which it goes on, a minute of each target at most.
+CHECK_FUZZ_SECONDS ?= 420
+
+check: ## what CI runs after the tests: format, lint, sanitizers, fuzzing, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) layers format-check tidy sanitize same-bits
+	@$(MAKE) layers format-check
+	@# Two at a time, in this order: where one waits for its last program or test, the other has work for the core.
+	@$(MAKE) -j 2 -Otarget sanitize-addresses tidy sanitize-threads same-bits fuzz-short
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
@@ -71,15 +77,18 @@ format-check: # fails when clang-format would change a file
 layers: # fails when a folder includes one above it (docs/architecture.md)
 	scripts/check-layers
 
-tidy: # clang-tidy on all of our own C code
-	cmake --preset $(PRESET) > /dev/null
-	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
+# What others take from a build: kernels, and tables of numbers.
+prepared:
+	@for preset in $(sort release $(PRESET)); do \
+	    cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j $(JOBS) --target calder calder_tables > /dev/null || exit; \
+	done
+
+tidy: prepared # clang-tidy on all of our own C code
 	JOBS=$(JOBS) scripts/analyze build/$(PRESET) clang-tidy
 
 analyze: ## gcc's -fanalyzer and cppcheck on all of our own C code
 	@scripts/setup build analyze
-	cmake --preset $(PRESET) > /dev/null
-	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
+	@$(MAKE) prepared
 	JOBS=$(JOBS) scripts/analyze build/$(PRESET)
 
 # Long computations on few lines of code, which run without sanitizers, and kernels of widths that tests use least: compiling them so
@@ -88,13 +97,17 @@ SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|cli_plan|rps|resume|co
 SANITIZED_LANES ?= w1;$(shell grep -qw avx512vl /proc/cpuinfo 2>/dev/null && echo w8 || echo w4)
 THREAD_TESTS ?= machines|ensemble
 
-sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
-	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target calder
-	cmake --preset asan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)" -D CALDER_PLAIN_LANES=$(CURDIR)/build/release
+SANITIZED = -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)" -D CALDER_PLAIN_LANES=$(CURDIR)/build/release
+
+sanitize: sanitize-addresses sanitize-threads # the tests under the sanitizers
+
+sanitize-addresses: prepared # the tests under the address and undefined-behaviour sanitizers
+	cmake --preset asan $(SANITIZED)
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(TEST_JOBS) -E "$(SANITIZED_NOT)"
-	cmake --preset tsan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)" -D CALDER_PLAIN_LANES=$(CURDIR)/build/release
+
+sanitize-threads: prepared # those with threads under the thread sanitizer
+	cmake --preset tsan $(SANITIZED)
 	cmake --build --preset tsan -j $(JOBS) --target $(patsubst %,test_%,$(subst |, ,$(THREAD_TESTS)))
 	ctest --preset tsan -j $(JOBS) -R "^test_($(THREAD_TESTS))$$"
 
@@ -117,7 +130,10 @@ FUZZ_TARGETS ?=
 fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specifications, options, worlds, command lines, the viewer
 	@scripts/setup build fuzz
 	cmake --preset fuzz -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
-	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	@JOBS=$(JOBS) scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+fuzz-short: sanitize-addresses # CI's minutes of it, with what gcc's sanitizers watch
+	JOBS=$(JOBS) scripts/fuzz build/asan $(if $(CHECK_ENDS),until:$(CHECK_ENDS),$(CHECK_FUZZ_SECONDS))
 
 # Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.
 COVERED_NOT ?= ^test_(sessions|distribution|bdf_machine)$$|package|wheel|debian|exports|other_libm|web_engines|ranks_[58]

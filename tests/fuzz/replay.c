@@ -1,18 +1,23 @@
 // Runs a fuzz target over the files of a folder, without libFuzzer: each as it is, cut off anywhere, and with single bytes changed.
 //
-//     replay_mjcf FOLDER [VARIANTS [SECONDS]]
+//     replay_mjcf FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]
 //
-// VARIANTS: of each file, 240. SECONDS: of random changes on top (bytes, runs of them, parts of other files): a fuzzer for
-// compilers without one, that does not see where inputs lead.
+// VARIANTS: of each file, 240. SECONDS: of random changes on top (bytes, runs of them, parts of other inputs), which begin at SEED or at
+// the time of day: a fuzzer for compilers without one. They are the processor's, or twice as many of the clock. Where the compiler tells
+// which ways were taken (gcc's -fsanitize-coverage=trace-pc) an input that took a new one is kept, and changed further. The input that
+// ends the process, or takes too long, is in the file FINDING, last-input.
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { LARGEST = 1 << 20, MOST_FILES = 1000 };
+enum { LARGEST = 1 << 20, KEPT_LARGEST = 8192, MOST_FILES = 4000, WAYS = 1 << 16, PATIENCE = 25 };
 
 typedef struct input {
     uint8_t* bytes;
@@ -28,11 +33,44 @@ static size_t below(size_t n) {
     return n > 0 ? (size_t)(state >> 33) % n : 0;
 }
 
-// A copy of exactly that size, so that a sanitizer sees what is read beyond it.
+// How often each piece of code ran with the input that is tried, and, as powers of two, how often at most with those before it.
+// Threads of a target count side by side: a count that is lost hides a way once.
+static uint8_t runs[WAYS], most_runs[WAYS];
+
+void __sanitizer_cov_trace_pc(void); // which the compiler calls
+void __sanitizer_cov_trace_pc(void) {
+    const uint64_t where = (uint64_t)(uintptr_t)__builtin_return_address(0) * UINT64_C(0x9e3779b97f4a7c15);
+    uint8_t* const count = &runs[where >> 48];
+    if (*count < UINT8_MAX) ++*count;
+}
+
+static bool took_new_way(void) {
+    bool is_new = false;
+    for (int i = 0; i < WAYS; i++) {
+        if (runs[i] == 0) continue;
+        const uint8_t power = (uint8_t)(8 * (int)sizeof(unsigned) - __builtin_clz(runs[i]));
+        if (power <= most_runs[i]) continue;
+        most_runs[i] = power;
+        is_new = true;
+    }
+    return is_new;
+}
+
+static void give_up(int signal) {
+    (void)signal;
+    static const char text[] = "the input takes more than 25 s of processor time\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(2);
+    _exit(1);
+}
+
+// A copy of exactly that size, so that a sanitizer sees what is read beyond it. Time is the processor's: cores may be busy.
 static void try_bytes(const uint8_t* bytes, size_t count) {
     uint8_t* copy = malloc(count > 0 ? count : 1);
     if (copy == NULL) abort();
     memcpy(copy, bytes, count);
+    memset(runs, 0, sizeof runs);
+    const struct itimerval patience = {.it_value = {.tv_sec = PATIENCE}};
+    if (setitimer(ITIMER_PROF, &patience, NULL) != 0) abort();
     LLVMFuzzerTestOneInput(copy, count);
     free(copy);
 }
@@ -52,13 +90,16 @@ static void try_variants(const input* in, int variants) {
 
 // One of the files with a few changes; the room is twice the largest.
 static size_t change(uint8_t* out) {
+    static const char* const words[] = {"0",       "-1",  "1e9", "1e-9",       "1e308",
+                                        "-1e-308", "nan", "inf", "2147483647", "4294967296"};
     const input* in = &files[below((size_t)file_count)];
     size_t count = in->count;
     memcpy(out, in->bytes, count);
     for (size_t k = 1 + below(6); k > 0 && count > 0 && count < LARGEST; k--) {
         const size_t at = below(count), length = 1 + below(count - at < 64 ? count - at : 64);
         const input* other = &files[below((size_t)file_count)];
-        switch (below(4)) {
+        const char* word;
+        switch (below(5)) {
         case 0: out[at] = (uint8_t)below(256); break;
         case 1: // left out
             memmove(out + at, out + at + length, count - at - length);
@@ -68,7 +109,11 @@ static size_t change(uint8_t* out) {
             memmove(out + at + length, out + at, count - at);
             count += length;
             break;
-        default: // of another file
+        case 3: // a number that nobody means
+            word = words[below(sizeof words / sizeof words[0])];
+            for (size_t i = 0; word[i] != '\0' && at + i < count; i++) out[at + i] = (uint8_t)word[i];
+            break;
+        default: // of another input
             if (other->count == 0) break;
             for (size_t i = 0, from = below(other->count); i < length && from + i < other->count; i++)
                 out[at + i] = other->bytes[from + i];
@@ -77,49 +122,73 @@ static size_t change(uint8_t* out) {
     return count;
 }
 
-static bool load(const char* path) {
+static void keep(const uint8_t* bytes, size_t count) {
+    input* in = &files[file_count++];
+    in->bytes = malloc(count > 0 ? count : 1);
+    if (in->bytes == NULL) abort();
+    memcpy(in->bytes, bytes, count);
+    in->count = count;
+}
+
+static bool load(const char* path, uint8_t* room) {
     FILE* file = fopen(path, "rb");
     if (file == NULL || file_count == MOST_FILES) return fprintf(stderr, "cannot open %s\n", path), false;
-    input* in = &files[file_count++];
-    in->bytes = malloc(LARGEST);
-    if (in->bytes == NULL) abort();
-    in->count = fread(in->bytes, 1, LARGEST, file);
+    keep(room, fread(room, 1, LARGEST, file));
     fclose(file);
     return true;
 }
 
-static double wall(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Changed copies of what is kept, for some seconds.
+static void fuzz(double seconds, const char* finding, uint8_t* room) {
+    const int first = file_count;
+    long tried = 0;
+    // Ways that the files take are no news.
+    for (int i = 0; i < first; i++) {
+        try_bytes(files[i].bytes, files[i].count);
+        took_new_way();
+    }
+    const double end = seconds_of(CLOCK_MONOTONIC) + 2 * seconds;
+    const double processor_end = seconds_of(CLOCK_PROCESS_CPUTIME_ID) + seconds;
+    for (; seconds_of(CLOCK_PROCESS_CPUTIME_ID) < processor_end && seconds_of(CLOCK_MONOTONIC) < end; tried++) {
+        const size_t count = change(room);
+        // What ends the process is found here.
+        FILE* last = fopen(finding, "wb");
+        if (last == NULL || fwrite(room, 1, count, last) != count || fclose(last) != 0) abort();
+        try_bytes(room, count);
+        if (took_new_way() && count <= KEPT_LARGEST && file_count < MOST_FILES) keep(room, count);
+    }
+    remove(finding);
+    dprintf(STDERR_FILENO, "%ld inputs, %d of them on new ways\n", tried,
+            file_count - first); // a target may have silenced stderr
 }
 
 int main(int argc, char** argv) {
     DIR* folder = argc >= 2 ? opendir(argv[1]) : NULL;
-    if (folder == NULL) return fprintf(stderr, "usage: %s FOLDER [VARIANTS [SECONDS]]\n", argv[0]), 2;
+    if (folder == NULL) return fprintf(stderr, "usage: %s FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]\n", argv[0]), 2;
+    uint8_t* room = malloc(2 * LARGEST);
+    if (room == NULL || signal(SIGPROF, give_up) == SIG_ERR) abort();
     bool good = true;
     for (const struct dirent* entry; (entry = readdir(folder)) != NULL;) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", argv[1], entry->d_name);
-        if (entry->d_name[0] != '.') good = load(path) && good;
+        if (entry->d_name[0] != '.') good = load(path, room) && good;
     }
     closedir(folder);
-    for (int i = 0; i < file_count; i++) try_variants(&files[i], argc > 2 ? atoi(argv[2]) : 240);
-    const double end = wall() + (argc > 3 ? atof(argv[3]) : 0);
-    uint8_t* room = malloc(2 * LARGEST);
-    if (room == NULL) abort();
-    long rounds = 0;
-    for (state ^= (uint64_t)(argc > 3 ? time(NULL) : 0); file_count > 0 && argc > 3 && wall() < end; rounds++) {
-        const size_t count = change(room);
-        // What ends the process is found here.
-        FILE* last = fopen("last-input", "wb");
-        if (last == NULL || fwrite(room, 1, count, last) != count || fclose(last) != 0) abort();
-        const double began = wall();
-        try_bytes(room, count);
-        if (wall() - began > 10) return fprintf(stderr, "last-input takes %.0f s\n", wall() - began), 1;
+    const int count = file_count;
+    for (int i = 0; i < count; i++) try_variants(&files[i], argc > 2 ? atoi(argv[2]) : 240);
+    if (argc > 3 && count > 0) {
+        state = argc > 5 ? strtoull(argv[5], NULL, 10) : (uint64_t)time(NULL);
+        dprintf(STDERR_FILENO, "seed %llu\n", (unsigned long long)state);
+        fuzz(atof(argv[3]), argc > 4 ? argv[4] : "last-input", room);
     }
-    fprintf(stderr, "%d files, %ld changed ones\n", file_count, rounds);
+    dprintf(STDERR_FILENO, "%d files\n", count);
     free(room);
     for (int i = 0; i < file_count; i++) free(files[i].bytes);
-    return good && file_count > 0 ? 0 : 1;
+    return good && count > 0 ? 0 : 1;
 }

@@ -37,6 +37,17 @@ static void add_bodies(cal_builder* builder) {
     }
 }
 
+static void add_texture(cal_builder* builder) {
+    static const uint8_t red[] = {137, 80,  78,  71, 13, 10,  26,  10, 0,   0,   0,   13,  73,  72, 68,  82, 0, 0,
+                                  0,   1,   0,   0,  0,  1,   8,   2,  0,   0,   0,   144, 119, 83, 222, 0,  0, 0,
+                                  12,  73,  68,  65, 84, 120, 156, 99, 248, 207, 192, 0,   0,   3,  1,   1,  0, 201,
+                                  254, 146, 239, 0,  0,  0,   0,   73, 69,  78,  68,  174, 66,  96, 130};
+    cal_texture_def texture = cal_default_texture_def();
+    texture.name = "red";
+    texture.bytes = red, texture.size = sizeof red;
+    cal_builder_add_texture(builder, &texture);
+}
+
 static void add_rest(cal_builder* builder) {
     static const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     static const int32_t sides[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
@@ -94,6 +105,7 @@ static cal_status build(campaign* c, cal_model** out) {
         cal_builder_set_name(builder, "everything");
         add_bodies(builder);
         add_rest(builder);
+        add_texture(builder);
         status = cal_builder_finish(builder, out, &c->error);
     }
     cal_builder_destroy(builder);
@@ -199,8 +211,10 @@ static cal_status readers(campaign* c) {
 }
 
 static cal_status writers(campaign* c) {
-    static const char text[] =
-        "<mujoco><worldbody><body name='a'><joint axis='0 1 0'/><geom size='.1'/></body></worldbody></mujoco>";
+    static const char text[] = "<mujoco><asset><texture name='t' type='2d' builtin='checker' width='4' "
+                               "height='4'/><material name='m' texture='t'/></asset>"
+                               "<worldbody><geom type='plane' size='1 1 1' material='m'/>"
+                               "<body name='a'><joint axis='0 1 0'/><geom size='.1'/></body></worldbody></mujoco>";
     cal_status status = CAL_OK;
     cal_model *model = NULL, *meshes = NULL, *again = NULL;
     char path[256], from[512];

@@ -255,6 +255,10 @@ export class Stage {
 
   // Puts the camera where it sees all of a box, from where it looks now or, the first time, from the front and a little above.
   frame(box: THREE.Box3, keep = false): void {
+    // What is left of a gesture, which damping spreads over the next frames, comes at once: it would take the camera away again.
+    this.controls.enableDamping = false;
+    this.controls.update();
+    this.controls.enableDamping = true;
     const side = this.sideways();
     const front = new THREE.Vector3().crossVectors(side, this.up);
     const view = keep

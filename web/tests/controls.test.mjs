@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { endAll, launch, makeFolder, open, project, run, serve, state, until } from './support.mjs';
+import { endAll, launch, makeFolder, open, project, run, serve, stands, state, until } from './support.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 let browser;
@@ -74,8 +74,11 @@ test('buttons for time, the camera by mouse and fingers, the hand, quality, them
   await mine(() => globalThis.calderViewer.frame.epoch === 1);
   assert.equal((await state(page)).hash, start.hash);
 
-  // Turn, move, zoom, and back.
+  // Turn, move, zoom, and back. The chain swings out of the picture when it runs for longer, as on busy cores, and the camera goes back
+  // with it: what is compared is where it sees all of the chain that was reset.
   const empty = { x: 120, y: 560 };
+  await stands(page);
+  await page.click('#fit');
   await rest(page);
   const first = await camera(page);
   await drag(page, empty, { x: 260, y: 540 });
@@ -108,7 +111,7 @@ test('buttons for time, the camera by mouse and fingers, the hand, quality, them
   await page.click('#fit');
   await rest(page);
   const fitted = await camera(page);
-  assert.ok(Math.abs(fitted.distance / first.distance - 1) < 0.5 && apart(fitted.target, first.target) < 0.3 * first.distance, 'all of it is seen');
+  assert.ok(Math.abs(fitted.distance / first.distance - 1) < 0.5 && apart(fitted.target, first.target) < 1e-6, `all of it is seen: ${JSON.stringify([first, fitted])}`);
   await page.mouse.wheel(0, 300);
   await page.keyboard.press('f');
   await rest(page);
@@ -265,6 +268,8 @@ test('white bodies are seen on a light page, and black ones on a dark page', asy
     writeFileSync(file, `<mujoco><worldbody><body><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.5" size=".08" rgba="${color} 1"/><geom type="box" size=".15 .1 .08" pos="0 0 -.6" rgba="${color} 1"/></body></worldbody></mujoco>`);
     const server = await serve(file, '--paused');
     const { context, page } = await open(browser, server.address);
+    // On busy cores quality gives way by itself, and with it the number of pixels between one look and the next.
+    await page.evaluate(() => globalThis.calderViewer.setQuality('light'));
     const counts = {};
     for (let i = 0; i < 2; i++) {
       counts[await page.getAttribute('html', 'data-theme')] = await seen(page);
