@@ -171,7 +171,7 @@ CAL_PHASE void velocity_phase(const cal_device_work* work, int phase) {
         if (b == column->block_count - 1) leave_end(&context, column, &m, &at);
     }
 }
-CAL_TEAM_KERNEL(velocity_team_kernel, velocity_phase, 3)
+CAL_TEAM_KERNEL(velocity_team_kernel, velocity_phase, 3, 2)
 
 // What the children left, each component by one warp, while the others read ahead what the recurrence needs; that.
 CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
@@ -210,7 +210,7 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
     }
     use_touched(&context.scratch[column->up_slot], sum);
 }
-CAL_TEAM_KERNEL(inertia_team_kernel, inertia_phase, 2)
+CAL_TEAM_KERNEL(inertia_team_kernel, inertia_phase, 2, 1)
 
 CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
     const cal_column* column = team_column(work);
@@ -231,7 +231,7 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
     }
     use_touched(&context.scratch[column->up_slot], sum);
 }
-CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2)
+CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2, 2)
 
 // --- Batches -----------------------------------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(forces_kernel, device, warps, work);
 }
-// More columns than that fill a device by themselves: a multiprocessor has room for two of velocity's teams.
+// More columns than that fill a device by themselves: a multiprocessor has room for two teams, of inertia for one.
 enum { MOST_TEAMS = CAL_MULTIPROCESSORS };
 // How many blocks of each column are read ahead: the rows of one are 13 KB, and a multiprocessor has about 110 KB for its cache where it has
 // 12 warps; none where there are more columns than it has warps at a time.
@@ -301,7 +301,7 @@ static void inertia(cal_device* device, const cal_device_work* work, int columns
 }
 static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
-    if (columns <= MOST_TEAMS)
+    if (columns <= 2 * MOST_TEAMS)
         CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, device, columns, work);
     else
         CAL_LAUNCH(acceleration_kernel, device, columns, &own);

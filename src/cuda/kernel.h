@@ -64,7 +64,7 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 #define CAL_BOUNDS(threads, blocks)
 extern _Thread_local double cal_emulated_memory[];
 #define CAL_FAST_MEMORY cal_emulated_memory
-#define CAL_TEAM_KERNEL(name, phase_of, phases)
+#define CAL_TEAM_KERNEL(name, phase_of, phases, teams)
 #define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
     do {                                                                                                               \
         const int threads = CAL_TEAM_WARPS * CAL_WIDTH;                                                                \
@@ -115,9 +115,9 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
     cal_launch(kernel, device, ((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, work)
-// phase_of(work, phase) for each phase.
-#define CAL_TEAM_KERNEL(name, phase_of, phases)                                                                        \
-    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, 2) name(const cal_device_work work) {          \
+// phase_of(work, phase) for each phase; teams: how many a multiprocessor has registers for.
+#define CAL_TEAM_KERNEL(name, phase_of, phases, teams)                                                                 \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, teams) name(const cal_device_work work) {      \
         CAL_AFTER_OTHERS;                                                                                              \
         CAL_BEFORE_OTHERS;                                                                                             \
         _Pragma("unroll") for (int phase = 0; phase < (phases); phase++) {                                             \
@@ -127,7 +127,7 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
     }
 // The same for work.phase_count phases, one team.
 #define CAL_PHASED_KERNEL(name, phase_of)                                                                              \
-    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, 2) name(const cal_device_work work) {          \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
         CAL_AFTER_OTHERS;                                                                                              \
         CAL_BEFORE_OTHERS;                                                                                             \
         for (int phase = 0; phase < work.phase_count; phase++) {                                                       \
