@@ -1,7 +1,7 @@
 // Limbs on a device: columns that go up as soon as they have gone down. What a node keeps from its way down to its way up (Θ, h, n⁰, f⁰, z
 // and d) would be most of what a launch moves through memory, so a limb is walked in *segments* of a few nodes:
 //
-//     down          motions alone; the one that a segment begins with is kept
+//     down          motions alone; those that segments begin with are kept, but for the last one's, which is at hand
 //     last segment  down again, all that its nodes keep into memory on chip, and up
 //     the one before …
 //
@@ -31,7 +31,8 @@ LANE_INLINE place steps_below(const place* top, const cal_context* context, cons
     return at;
 }
 
-// Where the motion is kept that a segment begins with: in the scratch memory that its nodes do not need.
+// Where the motion is kept that a segment begins with: in the scratch memory that its nodes do not need, and which a whole segment has.
+static_assert((int)CAL_LIMB_STEPS * (int)CAL_SCRATCH_COUNT >= (int)CAL_DOWN_COUNT, "a motion has room there");
 LANE_INLINE double* kept_motion(const cal_context* context, const cal_column* column, int first) {
     return FRAME_IN_MEMORY(context, column, first) + CAL_OWN_LANE;
 }
@@ -73,7 +74,7 @@ LANE_INLINE void limb_run(int kind, const cal_context* context, const cal_column
         next = second;
         second = read_joint(&top, i + 2, count);
         move_on(kind, &m, own.q, own.v, find_constants(context->layout, column, i, CAL_OWN_LANE), &d);
-        if ((i + 1) % STEPS == 0) keep_motion(kept_motion(context, column, i + 1), &m);
+        if ((i + 1) % STEPS == 0 && i + 1 < last) keep_motion(kept_motion(context, column, i + 1), &m);
     }
     articulated I = {0};
     for (int first = last; first >= 0; first -= STEPS) {
