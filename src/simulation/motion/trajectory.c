@@ -51,7 +51,9 @@ typedef struct columns {
     row4 w[3][CAL_SERIES];  // ω₁, ω₂ and ω₃, four times each, from the end on
 } columns;
 
-CAL_WIDE_INLINE void add_row(columns* c, int n, row4 q, row4 w) {
+// By addresses: clang passes no vectors by value into functions of several sets of instructions.
+CAL_WIDE_INLINE void add_row(columns* c, int n, const row4* q_row, const row4* w_row) {
+    const row4 q = *q_row, w = *w_row;
     const int end = CAL_SERIES - 1 - n;
     c->q[0][n] = (row4){-q[1], q[0], q[3], -q[2]};
     c->q[1][n] = (row4){-q[2], -q[3], q[0], q[1]};
@@ -70,7 +72,7 @@ CAL_WIDE static void extend_series(const double inertia[3], const double torque[
         const int begin = CAL_SERIES - 1 - n;
         const double factor = 1.0 / (n + 1);
         row4 products = {0}, turned = {0};
-        add_row(&c, n, q, w);
+        add_row(&c, n, &q, &w);
         for (int k = 0; k <= n; k++) {
             products += c.left[k] * c.right[begin + k];
             turned += c.q[0][k] * c.w[0][begin + k] + c.q[1][k] * c.w[1][begin + k] + c.q[2][k] * c.w[2][begin + k];
