@@ -491,8 +491,8 @@ class Round:
                 print(f"in a child: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             os._exit(status)
         # gcc 12's sanitizer does not know of forks: when another thread has its allocator's lock, the child waits for it for ever, and so
-        # does its watchdog, which ends whatever else waits.
-        end = time.monotonic() + 300
+        # does its watchdog, which ends whatever else waits after a minute.
+        end = time.monotonic() + 75
         ended, status = os.waitpid(child, os.WNOHANG if SANITIZED else 0)
         while ended == 0 and time.monotonic() < end:
             time.sleep(0.01)
