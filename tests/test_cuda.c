@@ -52,7 +52,10 @@ static uint64_t simulate(const cal_model* model, const char* algorithm, const ch
 // Every kind of joint and joint force, columns of one lane and of many, loops, every solver.
 static void simulations_have_the_bits_of_one_core(void** state) {
     (void)state;
+    // Limbs of several segments (cuda/limb.h), whose last one has one joint, and three.
     static const char* const runs[][2] = {{"mobile:s=2,l=3,o=5", "gear"},
+                                          {"mobile:s=2,l=9,o=40", "gear"},
+                                          {"mobile:s=2,l=15,o=33", "rkf"},
                                           {"random:n=120,passive=1,stop=50", "gear"},
                                           {"random:n=90", "rkf"},
                                           {"random:n=60,passive=1,stop=50", "implicit"},

@@ -112,7 +112,7 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     if (has_segments(column)) {
-        accelerate_limb(&context, column);
+        accelerate_joints(&context, column);
         return;
     }
     const double touched = touch_records(&work, &context, column);
@@ -219,7 +219,7 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
     if (is_idle(column)) return;
     if (phase == 1) {
         if (warp == 0 && has_segments(column))
-            accelerate_limb(&context, column);
+            accelerate_joints(&context, column);
         else if (warp == 0)
             LANE(accelerate_column)(&context, column);
         return;

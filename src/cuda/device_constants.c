@@ -13,7 +13,8 @@ enum { WIDTH = CAL_DEVICE_LANES, A_BLOCK = CAL_CONSTANT_COUNT * WIDTH };
 
 // Whether all lanes have the same ones, dead ones too.
 static bool is_alike(const double* constants, int blocks) {
-    for (int i = 0; i < blocks * A_BLOCK; i++)
+    const size_t count = (size_t)blocks * A_BLOCK;
+    for (size_t i = 0; i < count; i++)
         if (!cal_same_bits(&constants[i], &constants[i / WIDTH * WIDTH], sizeof *constants)) return false;
     return true;
 }
@@ -36,7 +37,8 @@ static void pack(packing* p, cal_column* column) {
             *place = (int32_t)p->packed;
             for (int b = 0; b < column->block_count; b++, p->packed++) {
                 double* to = p->all + p->plain + p->packed / WIDTH * A_BLOCK + p->packed % WIDTH;
-                for (int i = 0; i < CAL_CONSTANT_COUNT; i++) to[i * WIDTH] = from[b * A_BLOCK + i * WIDTH];
+                for (int i = 0; i < CAL_CONSTANT_COUNT; i++)
+                    to[i * WIDTH] = from[(size_t)b * A_BLOCK + (size_t)i * WIDTH];
             }
         }
     }

@@ -161,8 +161,8 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
     store_acceleration(context, column, al, a);
 }
 
-// Of a column that has segments.
-LANE_FUNCTION void accelerate_limb(const cal_context* context, const cal_column* column) {
+// Of a wide column whose joints have one degree of freedom.
+LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column) {
     if (column->kind == CAL_REVOLUTE)
         accelerate_turning_run(CAL_REVOLUTE, context, column);
     else
@@ -172,7 +172,7 @@ LANE_FUNCTION void accelerate_limb(const cal_context* context, const cal_column*
 // Accelerations of a wide column, and the axes at its end, which are found anew where the joints have one degree of freedom.
 LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_column* column) {
     if (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) {
-        accelerate_limb(context, column);
+        accelerate_joints(context, column);
     } else {
         LANE(accelerate_column)(context, column);
         if (column->child_count == 0) return;
