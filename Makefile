@@ -4,6 +4,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Some tests wait for disks and browsers: two more of them than there are cores keep these busy.
 TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 MAKEFLAGS += --no-print-directory
+# Folders that are not there yet are built by ninja where there is one: it has no work of its own between two compilations.
+ifneq ($(shell command -v ninja 2>/dev/null),)
+export CMAKE_GENERATOR ?= Ninja
+endif
 CALDER := build/$(PRESET)/bin/calder
 DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot out/mobile.svg
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3

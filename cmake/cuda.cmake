@@ -17,7 +17,7 @@ function(calder_add_cuda target emulated)
         target_compile_definitions(${target} PRIVATE CAL_CUDA_EMULATED)
         target_compile_definitions(${target}_kernels PRIVATE CAL_CUDA_EMULATED)
         set_source_files_properties(${kernels} PROPERTIES LANGUAGE C)
-        target_link_libraries(${target}_kernels PRIVATE calder_settings)
+        target_link_libraries(${target}_kernels PRIVATE calder_kernel_settings)
         # A file of kernels has no use for all that it includes, and a thread's loop over its one lane does begin.
         target_compile_options(${target}_kernels PRIVATE -Wno-unused-function $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     else()

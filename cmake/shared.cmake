@@ -25,7 +25,7 @@ function(calder_set_soname target)
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
         DEFINE_SYMBOL "") # shared or not, the same objects
     get_target_property(type ${target} TYPE)
-    if(type STREQUAL "SHARED_LIBRARY" AND NOT APPLE)
+    if(type STREQUAL "SHARED_LIBRARY" AND NOT APPLE AND NOT CALDER_SHOW_INSIDE)
         set(map "${calder_versions}/part.map")
         if(target MATCHES "^calder(_shared)?$")
             set(map "${calder_versions}/calder.map")

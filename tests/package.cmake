@@ -80,7 +80,7 @@ foreach(way "add_subdirectory(${source}/.. calder)" "${whole}")
     run("${CMAKE_COMMAND}" -S "${work}/inside" -B "${work}/inside/build" "-DCMAKE_C_COMPILER=${compiler}" -DCMAKE_BUILD_TYPE=${config}
         -DCALDER_CUDA=${gpus} "-DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse.sh\\;${build}")
     run("${CMAKE_COMMAND}" --build "${work}/inside/build" --target help)
-    if(NOT output MATCHES "first" OR output MATCHES "test_")
+    if(NOT output MATCHES "calder" OR output MATCHES "test_")
         message(FATAL_ERROR "inside another project there is\n${output}")
     endif()
     set(gpus off)

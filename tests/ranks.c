@@ -15,6 +15,24 @@
 
 static int rank, size, failures;
 
+// Hashes of runs on one core, in the order of the runs. All runs are made twice: without a machine, when each rank makes its share of them and
+// all are told, and then with the ranks as the machine, when they are compared.
+enum { MOST_RUNS = 128 };
+static uint64_t alone[MOST_RUNS];
+static int run_count;
+
+// Whether this rank makes the next run, by its number, on that machine.
+static bool is_own_run(const cal_machine* machine, int* number) {
+    *number = run_count++;
+    if (*number >= MOST_RUNS) MPI_Abort(MPI_COMM_WORLD, 1);
+    return machine != NULL || *number % size == rank;
+}
+
+static void share_runs(void) {
+    MPI_Allreduce(MPI_IN_PLACE, alone, MOST_RUNS, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    run_count = 0;
+}
+
 static void expect(bool good, const char* what, const char* detail) {
     int all = good;
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -46,7 +64,7 @@ static uint64_t run(const cal_model* model, const char* solver, const char* algo
         fprintf(stderr, "rank %d: %s: %s\n", rank, solver, error.text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    check_traffic(sim, solver);
+    if (machine) check_traffic(sim, solver);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
     return hash;
@@ -55,15 +73,20 @@ static uint64_t run(const cal_model* model, const char* solver, const char* algo
 static void same_bits_of(const cal_model* model, const char* name, const char* solver, const char* algorithm,
                          const char* schedule, cal_machine* machine) {
     const int count = cal_model_joint_count(model);
-    int32_t* placement = malloc((size_t)count * sizeof *placement);
     cal_random random = {17};
-    const uint64_t alone = run(model, solver, algorithm, schedule, NULL, NULL);
-    expect(run(model, solver, algorithm, schedule, machine, NULL) == alone,
-           "the machine's own distribution changes the bits", name);
+    int number;
+    if (!is_own_run(machine, &number)) return;
+    const uint64_t hash = run(model, solver, algorithm, schedule, machine, NULL);
+    if (!machine) {
+        alone[number] = hash;
+        return;
+    }
+    expect(hash == alone[number], "the machine's own distribution changes the bits", name);
+    int32_t* placement = malloc((size_t)count * sizeof *placement);
     // CAL_EVERY_PROCESSOR is below the first.
     for (int every = 0; every < 2; every++) {
         for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size + every) - every;
-        expect(run(model, solver, algorithm, schedule, machine, placement) == alone,
+        expect(run(model, solver, algorithm, schedule, machine, placement) == alone[number],
                every ? "a repeated trunk changes the bits" : "a placement changes the bits", name);
     }
     free(placement);
@@ -83,10 +106,12 @@ static void same_bits(const char* name, const char* solver, const char* algorith
 }
 
 // Where shapes touch every rank follows the same events, and the passes of systems between them are spread.
-static uint64_t run_events(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine) {
+static void run_events(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim;
     cal_error error = {.text = ""};
+    int number;
+    if (!is_own_run(machine, &number)) return;
     def.solver = solver;
     def.algorithm = algorithm;
     def.machine = machine;
@@ -94,9 +119,11 @@ static uint64_t run_events(const cal_model* model, const char* solver, const cha
         fprintf(stderr, "rank %d: %s: %s\n", rank, solver, error.text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    const uint64_t hash = cal_sim_hash(sim);
+    if (machine)
+        expect(cal_sim_hash(sim) == alone[number], "ranks change the bits of a run with events", solver);
+    else
+        alone[number] = cal_sim_hash(sim);
     cal_sim_destroy(sim);
-    return hash;
 }
 
 static void events(cal_machine* machine) {
@@ -104,11 +131,8 @@ static void events(cal_machine* machine) {
     cal_model* model;
     cal_error error;
     if (cal_model_generate("stickman:floor=1", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int i = 0; i < 4; i++)
-        expect(run_events(model, solvers[i], "aba", machine) == run_events(model, solvers[i], "aba", NULL),
-               "ranks change the bits of a run with events", solvers[i]);
-    expect(run_events(model, "rkck", "assembly", machine) == run_events(model, "rkck", "assembly", NULL),
-           "ranks change the bits of a run with events", "assembly");
+    for (int i = 0; i < 4; i++) run_events(model, solvers[i], "aba", machine);
+    run_events(model, "rkck", "assembly", machine);
     cal_model_destroy(model);
 }
 
@@ -394,10 +418,12 @@ static void worlds(cal_machine* machine) {
         double time;
     } runs[] = {{"atoms:n=60", 0.3}, {"avalanche:n=20", 0.8}, {"cars:cars=1,rows=2", 0.2}, {"robots:n=2,boxes=2", 0.3}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        const uint64_t alone = run_scene(runs[i].scene, runs[i].time, 0.0, NULL);
-        for (int k = 0; k < 2; k++)
-            expect(run_scene(runs[i].scene, runs[i].time, 0.1 * k, machine) == alone, "ranks change a world's history",
-                   runs[i].scene);
+        int number;
+        if (!is_own_run(machine, &number)) continue;
+        if (!machine) alone[number] = run_scene(runs[i].scene, runs[i].time, 0.0, NULL);
+        for (int k = 0; machine && k < 2; k++)
+            expect(run_scene(runs[i].scene, runs[i].time, 0.1 * k, machine) == alone[number],
+                   "ranks change a world's history", runs[i].scene);
     }
 }
 
@@ -458,7 +484,8 @@ static void refusals(void) {
     cal_machine_destroy(serial);
 }
 
-int main(int argc, char** argv) {
+// What is compared with one core. machine: NULL, this is one core's turn.
+static void compared_runs(cal_machine* machine) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4,plateau=printed,start=0.8",
                                          "chain:n=40",
                                          "stickman",
@@ -474,6 +501,22 @@ int main(int argc, char** argv) {
                                         "tree:height=4,fanout=3,joint=ball,damping=0.5",
                                         "chain:n=203,damping=1",
                                         "random:n=60,seed=11,passive=1"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) same_bits(models[i], "gear", "aba", machine);
+    for (int i = 0; cal_solver_name(i); i++)
+        same_bits("mobile:s=2,l=2,o=4,plateau=printed,start=0.8", cal_solver_name(i), "aba", machine);
+    same_bits("stickman", "gear", "armstrong", machine);
+    for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
+        same_bits(stiff[i], "bdf", "aba", machine);
+    static const char* const loops[] = {"fourbar:n=4", "bricard", "rolling-disk"};
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) same_bits(loops[i], "gear", "aba", machine);
+    same_bits("fourbar:n=2", "rkf", "aba", machine);
+    same_bits("bricard", "implicit", "aba", machine);
+    assembles(machine);
+    events(machine);
+    worlds(machine);
+}
+
+int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -483,17 +526,10 @@ int main(int argc, char** argv) {
         fprintf(stderr, "%s\n", error.text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) same_bits(models[i], "gear", "aba", machine);
-    for (int i = 0; cal_solver_name(i); i++)
-        same_bits("mobile:s=2,l=2,o=4,plateau=printed,start=0.8", cal_solver_name(i), "aba", machine);
-    same_bits("stickman", "gear", "armstrong", machine);
-    for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
-        same_bits(stiff[i], "bdf", "aba", machine);
+    compared_runs(NULL);
+    share_runs();
+    compared_runs(machine);
     if (cal_solver_help("bdf")) failure(machine);
-    static const char* const loops[] = {"fourbar:n=4", "bricard", "rolling-disk"};
-    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) same_bits(loops[i], "gear", "aba", machine);
-    same_bits("fourbar:n=2", "rkf", "aba", machine);
-    assembles(machine);
     sends_what_is_predicted(machine);
     names_a_loop(machine);
     randomized(machine);
@@ -502,8 +538,6 @@ int main(int argc, char** argv) {
     ensembles("fourbar:n=2", "rkf", false, machine);
     devices();
     forward(machine);
-    events(machine);
-    worlds(machine);
     disagreement(machine);
     refusals();
     cal_machine_destroy(machine);

@@ -9,6 +9,8 @@ for word in "$@"; do
     [ "$previous" != -o ] || object=$word
     previous=$word
 done
+# In the folder of the other build, whose top is the library's.
+made=CMakeFiles/${object#*CMakeFiles/}
 # The same command: the same options in the same order, without those that only decide what is said.
 same='function options(text,   words, count, i, out) {
     count = split(text, words, " ")
@@ -22,8 +24,8 @@ index($0, "\"command\"") && index($0, "-o " object " ") {
     if (options($0) == options(here)) print "same"
     exit
 }'
-if [ -n "$object" ] && [ -f "$build/$object" ] &&
-    [ "$(awk -v "object=$object" -v "here=$*" "$same" "$build/compile_commands.json")" = same ]; then
-    exec cp "$build/$object" "$object"
+if [ -n "$object" ] && [ -f "$build/$made" ] &&
+    [ "$(awk -v "object=$made" -v "here=$*" "$same" "$build/compile_commands.json")" = same ]; then
+    exec cp "$build/$made" "$object"
 fi
 exec "$@"

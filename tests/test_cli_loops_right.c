@@ -200,6 +200,50 @@ static void a_run_that_does_not_get_on_ends(void** state) {
     cal_model_destroy(model);
 }
 
+// Rods in a straight line between two posts that are as far apart as they are long cannot move, but rows are singular there, and looks
+// at places on both sides find none: the run ends, in seconds.
+static void a_taut_chain_ends(void** state) {
+    (void)state;
+    enum { RODS = 12 };
+    if (!has_bdf) return;
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error;
+    const double length = 0.1;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_builder_set_gravity(builder, (double[]){0.0, 0.0, -9.81});
+    cal_joint_def ball = cal_default_joint_def();
+    ball.kind = CAL_BALL;
+    int last = CAL_GROUND;
+    for (int i = 0; i < RODS; i++) {
+        cal_body_def rod = cal_default_body_def();
+        rod.mass = 1.0, rod.center[0] = 0.5 * length;
+        rod.inertia[0] = 1e-4, rod.inertia[1] = rod.inertia[2] = 1e-3;
+        rod.parent = last;
+        rod.position[0] = i == 0 ? 0.0 : length;
+        last = cal_builder_add_body(builder, &rod);
+        cal_builder_add_joint(builder, last, &ball);
+    }
+    cal_constraint_def post = cal_default_constraint_def();
+    post.kind = CAL_LOOP_BALL;
+    post.body[0] = CAL_GROUND, post.body[1] = last;
+    post.position[0][0] = RODS * length, post.position[1][0] = length;
+    cal_builder_add_constraint(builder, &post);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = open_sim(model, "bdf", 1e-10, 0.0);
+    assert_int_equal(cal_sim_advance(sim, 1.0, &error), CAL_NOT_CONVERGED);
+    assert_non_null(strstr(error.text, "does not get on"));
+    assert_non_null(strstr(error.text, "singular position"));
+    cal_sim_destroy(sim);
+    // However it ends, it says where it is.
+    sim = open_sim(model, "gear", 1e-6, 0.0);
+    assert_true(cal_sim_advance(sim, 1.0, &error) != CAL_OK);
+    if (!strstr(error.text, "singular position")) fail_msg("%s", error.text);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+    cal_builder_destroy(builder);
+}
+
 static void rows_that_follow_from_others_are_named(void** state) {
     (void)state;
     static const struct {
@@ -245,6 +289,53 @@ static void the_command_says_so(void** state) {
     cal_test_expect_mistake("eval fivebar --what inverse --state nothing.json", "nothing.json");
 }
 
+// Parallel bars that lie flat, at rest: which of their motions begins is nobody's choice. A little beside that, or with a speed, it is known, and the
+// motion is that of one degree of freedom in closed form; rows that follow from others everywhere are none of that.
+static void a_start_that_decides_nothing_is_told(void** state) {
+    (void)state;
+    static const double right = 1.5707963267948966;
+    cal_model* model = cal_test_model("fourbar:n=1");
+    static const struct {
+        double angle, speed;
+        bool undecided;
+    } starts[] = {{right, 0.0, true}, {right - 1e-3, 0.0, false}, {right, 1e-2, false}, {0.1, 0.0, false}};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        const double a = starts[i].angle, s = starts[i].speed;
+        for (int k = 0; k < 2; k++) {
+            cal_sim* sim = open_sim(model, k == 0 ? "gear" : "rkck", 1e-8, 1e-3);
+            cal_constraint_report report;
+            assert_int_equal(cal_sim_set(sim, 0.0, (double[]){a, -a, a}, (double[]){s, -s, s}, NULL), CAL_OK);
+            assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+            assert_int_equal(report.undecided, starts[i].undecided);
+            assert_int_equal(cal_sim_advance(sim, 0.3, NULL), CAL_OK);
+            const double q = cal_sim_q(sim)[0], v = cal_sim_v(sim)[0];
+            // Three bars of 1 m and 1 kg: (1/3 + 1/3 + 1) q̈ = 2 g sin q.
+            if (!starts[i].undecided)
+                cal_test_expect_below(fabs(v * v - s * s - 2.0 * 1.2 * 9.81 * (cos(a) - cos(q))), 1e-6, "rate", "flat");
+            cal_sim_destroy(sim);
+        }
+    }
+    cal_model_destroy(model);
+    static const char* const redundant[] = {"bennett", "sarrus", "bricard", "cart"};
+    for (size_t i = 0; i < sizeof redundant / sizeof redundant[0]; i++) {
+        model = cal_test_model(redundant[i]);
+        cal_sim* sim = open_sim(model, "gear", 1e-8, 1e-3);
+        cal_constraint_report report;
+        double* v = cal_test_numbers((size_t)cal_model_v_count(model));
+        assert_int_equal(cal_sim_set(sim, 0.0, cal_sim_q(sim), v, NULL), CAL_OK);
+        assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+        assert_true(report.rank < report.rows && !report.undecided);
+        free(v);
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+    cal_test_write_file("flat.json",
+                        "{\"q\": [1.5707963267948966, -1.5707963267948966, 1.5707963267948966], \"v\": [0, 0, 0]}");
+    cal_test_outcome o = cal_test_run_well("sim fourbar:n=1 --start flat.json --time 0.01");
+    assert_non_null(strstr(o.err, "a matter of rounding"));
+    cal_test_release(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(redundant_rows_make_no_noise),
@@ -252,8 +343,10 @@ int main(void) {
         cmocka_unit_test(scissors_of_any_length_fall_as_they_must),
         cmocka_unit_test(guided_motions_need_the_forces_that_make_them),
         cmocka_unit_test(a_run_that_does_not_get_on_ends),
+        cmocka_unit_test(a_taut_chain_ends),
         cmocka_unit_test(rows_that_follow_from_others_are_named),
         cmocka_unit_test(the_command_says_so),
+        cmocka_unit_test(a_start_that_decides_nothing_is_told),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, NULL);
 }

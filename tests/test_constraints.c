@@ -365,7 +365,6 @@ static void every_solver_keeps_them(void** state) {
             cal_sim_def def = cal_default_sim_def();
             def.solver = cal_solver_name(k), def.relative = 1e-7, def.step = 1e-3;
             cal_sim* sim = NULL;
-            if (strcmp(def.solver, "implicit") == 0) continue; // for trees alone, as test_stiff.c says
             assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
             advance(sim, 1.0, def.solver);
             const cal_constraint_report report = look(sim);

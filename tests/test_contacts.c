@@ -187,6 +187,47 @@ static void test_manifolds_agree_with_distance(void** state) {
     }
 }
 
+// Two boxes that touch to a rounding, on either side of it, do so at a point of both: one that a rounding parts had its contact in the
+// middle of a box.
+static void test_boxes_that_touch_to_a_rounding(void** state) {
+    (void)state;
+    cal_random random = {7};
+    const double sizes[2][3] = {{0.05, 0.04, 0.03}, {0.3, 0.3, 0.03}};
+    cal_geometry* shapes[2];
+    int apart = 0, overlapping = 0;
+    for (int k = 0; k < 2; k++) shapes[k] = cal_test_shape(CAL_BOX, sizes[k][0], sizes[k][1], sizes[k][2]);
+    for (int trial = 0; trial < 2000; trial++) {
+        cal_pose poses[2];
+        cal_separation s;
+        cal_contact c[ROOM];
+        for (int k = 0; k < 2; k++) {
+            double position[3], q[4];
+            for (int i = 0; i < 3; i++) position[i] = cal_random_between(&random, -0.4, 0.4);
+            for (int i = 0; i < 4; i++) q[i] = cal_random_between(&random, -1.0, 1.0);
+            poses[k] = cal_pose_make(position, q);
+        }
+        for (int round = 0; round < 2; round++) {
+            cal_distance(shapes[0], &poses[0], shapes[1], &poses[1], NULL, &s);
+            for (int i = 0; i < 3; i++) poses[0].position[i] -= s.distance * s.normal[i];
+        }
+        const int count = cal_contacts(shapes[0], &poses[0], shapes[1], &poses[1], 1e-9, c, ROOM);
+        assert_true(count > 0);
+        for (int n = 0; n < count && n < ROOM; n++) {
+            apart += c[n].separation > 0.0, overlapping += c[n].separation < 0.0;
+            for (int k = 0; k < 2; k++) {
+                double d[3], local[3];
+                for (int i = 0; i < 3; i++) d[i] = c[n].point[i] - poses[k].position[i];
+                cal_unrotate3(poses[k].rotation, d, local);
+                double out = -INFINITY;
+                for (int i = 0; i < 3; i++) out = fmax(out, fabs(local[i]) - sizes[k][i]);
+                cal_test_expect_near(out, 0.0, 2e-9, "distance of a contact from a surface");
+            }
+        }
+    }
+    assert_true(apart > 100 && overlapping > 100);
+    for (int k = 0; k < 2; k++) cal_geometry_destroy(shapes[k]);
+}
+
 // --- Height fields ----------------------------------------------------------------------------------------------------
 
 enum { COLUMNS = 9, ROWS = 7 };
@@ -529,6 +570,7 @@ int main(void) {
                                        cmocka_unit_test(test_leaning_box),
                                        cmocka_unit_test(test_round_shapes),
                                        cmocka_unit_test(test_manifolds_agree_with_distance),
+                                       cmocka_unit_test(test_boxes_that_touch_to_a_rounding),
                                        cmocka_unit_test(test_height_field_walls),
                                        cmocka_unit_test(test_height_field_ridge),
                                        cmocka_unit_test(test_mass),

@@ -54,11 +54,14 @@ static void simulations_have_the_bits_of_one_core(void** state) {
     (void)state;
     // Limbs of several segments (cuda/limb.h), whose last one has one joint, and three.
     static const char* const runs[][2] = {{"mobile:s=2,l=3,o=5", "gear"},
+                                          {"mobile:s=4,l=3,o=4", "gear"},
                                           {"mobile:s=2,l=9,o=40", "gear"},
                                           {"mobile:s=2,l=15,o=33", "rkf"},
+                                          {"mobile:s=2,l=40,o=3", "rkf"}, // a long column of more than a block
                                           {"random:n=120,passive=1,stop=50", "gear"},
                                           {"random:n=90", "rkf"},
                                           {"random:n=60,passive=1,stop=50", "implicit"},
+                                          {"fivebar", "implicit"},
                                           {"chain:n=70", "rkck"},
                                           {"tree:height=4,fanout=3,joint=ball", "iec"},
                                           {"humanoid", "rk4"},
@@ -108,6 +111,7 @@ static void assembly_has_the_bits_of_one_core(void** state) {
     (void)state;
     static const char* const runs[][3] = {{"chain:n=300", "9", "gear"},
                                           {"chain:n=700", "balanced", "rk4"},
+                                          {"chain:n=2500", "balanced", "rk4"},
                                           {"chain:n=300", "device", "gear"},
                                           {"chain:n=40", "serial", "rkf"},
                                           {"mobile:s=2,l=60,o=3", "40", "gear"},

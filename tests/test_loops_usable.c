@@ -171,6 +171,43 @@ static void integrate(double end, double* theta, double* rate) {
     }
 }
 
+// A crank that turns at a constant rate needs a force that does not stay constant: the motion is a straight line in time, which a solver follows with any
+// step, and its work is what it lifts.
+static void the_work_of_a_prescribed_motion_is_followed(void** state) {
+    (void)state;
+    static const cal_wave steady = {.rate = 2.0};
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def bob = cal_default_body_def();
+    cal_joint_def hinge = cal_default_joint_def();
+    bob.mass = BOB_MASS, bob.center[2] = -LENGTH;
+    hinge.axis[1] = -1.0, hinge.axis[2] = 0.0, hinge.initial_v[0] = steady.rate;
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &bob), &hinge);
+    cal_constraint_def motion = cal_default_constraint_def();
+    motion.kind = CAL_COUPLING, motion.joint[0] = 0;
+    motion.motion = cal_wave_motion, motion.user = (void*)&steady;
+    cal_builder_add_constraint(builder, &motion);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    for (int i = 0; cal_solver_name(i); i++) {
+        const char* solver = cal_solver_name(i);
+        if (strcmp(solver, "bdf") == 0 || cal_solver_has_fixed_step(solver)) continue; // bdf: docs/constraints.md
+        cal_sim* sim = open_sim(model, solver, 1e-8);
+        cal_energy_balance balance;
+        for (int k = 1; k <= 10; k++) {
+            cal_test_advance_sim(sim, 0.2 * k);
+            assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+            const double lifted = BOB_MASS * GRAVITY * LENGTH * (1.0 - cos(steady.rate * 0.2 * k));
+            cal_test_expect_below(fabs(balance.work - lifted), 1e-5, "work", solver);
+            assert_false(balance.exploded);
+        }
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
 static void a_prescribed_motion_moves_the_rest_and_says_its_force(void** state) {
     (void)state;
     static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf"};
@@ -335,6 +372,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_joint_is_a_joint_like_those_of_the_tree),
         cmocka_unit_test(a_prescribed_motion_moves_the_rest_and_says_its_force),
+        cmocka_unit_test(the_work_of_a_prescribed_motion_is_followed),
         cmocka_unit_test(a_string_is_caught_when_it_is_taut),
         cmocka_unit_test(joints_that_are_held_stay_where_they_are),
         cmocka_unit_test(chosen_motors_give_the_accelerations),

@@ -146,8 +146,15 @@ static void what_does_not_fit_is_refused(void** state) {
     cal_sim* sim = NULL;
     cal_error error;
     cal_model *large = cal_test_model("fourbar:n=40"), *small = cal_test_model("fivebar"),
-              *tree = cal_test_model("chain:n=100");
+              *tree = cal_test_model("chain:n=100"), *stiff = cal_test_model("fourbar:n=1,damping=1e7");
+    // What is stiff is not left to a solver that this form has not: `auto` takes another one.
     def.constraint_form = "minimal";
+    assert_int_equal(cal_sim_create(stiff, &def, &sim, &error), CAL_OK);
+    cal_sim_destroy(sim);
+    def.solver = "implicit";
+    assert_int_equal(cal_sim_create(stiff, &def, &sim, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "lagrange, not minimal"));
+    def.solver = "auto";
     assert_int_equal(cal_sim_create(large, &def, &sim, &error), CAL_NOT_AVAILABLE);
     assert_non_null(strstr(error.text, "64 degrees of freedom; this one has 81"));
     assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_OK); // nothing to constrain, nothing that is dense
@@ -168,7 +175,7 @@ static void what_does_not_fit_is_refused(void** state) {
     assert_non_null(strstr(error.text, "minimal"));
     cal_sim_destroy(one), cal_sim_destroy(other);
     remove(path);
-    cal_model_destroy(large), cal_model_destroy(small), cal_model_destroy(tree);
+    cal_model_destroy(large), cal_model_destroy(small), cal_model_destroy(tree), cal_model_destroy(stiff);
 }
 
 static void a_lack_of_memory_is_survived(void** state) {

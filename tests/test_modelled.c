@@ -239,9 +239,11 @@ static void test_gpus_are_priced(void** unused) {
         int instances;
         double measured; // s
     } runs[] = {{"humanoid", 8192, 111.0e-6},
-                {"humanoid", 65536, 315.2e-6},
-                {"humanoid", 262144, 1168.8e-6},
-                {"mobile:s=6,l=15,o=9,plateau=light,taper=0.1", 1, 350.5e-6},
+                {"humanoid", 65536, 269.3e-6},
+                {"humanoid", 262144, 1003.5e-6},
+                {"mobile:s=6,l=15,o=9,plateau=light,taper=0.1", 1, 310.1e-6},
+                {"mobile:s=4,l=8,o=9", 1, 97.3e-6},
+                {"chain:n=200", 1, 273.8e-6},
                 {"random:n=300000,joints=revolute", 1, 1853.5e-6}};
     cal_gpu_def gpu = cal_default_gpu_def();
     cal_gpu_price p, twice;

@@ -169,7 +169,7 @@ static void uneven_domains_are_divided_anew(void** state) {
     static cal_test_history histories[2];
     for (int run = 0; run < 2; run++) {
         cal_machine* machine = run > 0 ? make_threads(2) : NULL;
-        cal_world* world = make_scene("atoms:n=200", machine);
+        cal_world* world = make_scene("atoms:n=300,divider=still", machine);
         for (int i = 0; i < world->body_count; i++)
             for (int k = 0; k < 3; k++)
                 world->bodies[i].def.velocity[k] *= world->bodies[i].def.position[0] < 0 ? 8 : 1;

@@ -1,5 +1,7 @@
-// Ends of paths of joints: they move as node by node, for v and for any other rates, with the same bits at every width.
+// Ends of paths of joints: they move as node by node, for v and for any other rates, and paths have the energy of their nodes, with the same bits
+// at every width.
 #include "base/memory.h"
+#include "pass/energy_body.h"
 #include "pass/path_motion.h"
 #include "plan/machine_ops.h"
 #include "support.h"
@@ -24,6 +26,35 @@ static void compare(const char* name, const cal_node_motion* a, const cal_node_m
     cal_test_expect_below(cal_test_largest_difference(a->origin, b->origin, 3), BOUND, "origin", name);
     cal_test_expect_below(cal_test_largest_difference(a->angular, b->angular, 3), BOUND, "angular velocity", name);
     cal_test_expect_below(cal_test_largest_difference(a->linear, b->linear, 3), 10.0 * BOUND, "velocity", name);
+}
+
+// That of the path's nodes alone, one by one.
+static void check_energy(const cal_model* model, const char* name, const cal_joint_path* path,
+                         const cal_test_motion* motion) {
+    const cal_joint_path_rates none = {.count = 0};
+    cal_world_motion* at = calloc((size_t)model->node_count, sizeof *at);
+    cal_node_motion end = {.base = {0.0}};
+    cal_joint_path_motion out;
+    double expected = 0.0, size = 0.0, sums[CAL_ENERGY_SUMS], first = 0.0;
+    assert_non_null(at);
+    for (int n = 0; n <= path->node; n++) {
+        const cal_node* node = &model->nodes[n];
+        cal_move_node(node, node->parent >= 0 ? &at[node->parent] : NULL, motion->q + node->first_q,
+                      motion->v + node->first_v, &at[n]);
+        if (!(node->end > path->node)) continue; // not between the end and its root
+        cal_node_sums(model, node, &at[n], motion->q + node->first_q, motion->v + node->first_v, sums);
+        expected += sums[CAL_SUM_KINETIC] + sums[CAL_SUM_POTENTIAL];
+        size += sums[CAL_SUM_KINETIC] + fabs(sums[CAL_SUM_POTENTIAL]);
+    }
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
+        const int variant = variant_of(lanes);
+        cal_joint_path_move(path, variant, motion->q, motion->v, &none, &end, &out);
+        const double energy = cal_joint_path_energy(path, model, variant, motion->q, motion->v, &out);
+        cal_test_expect_below(fabs(energy - expected), 1e-13 * fmax(size, 1.0), "energy", name);
+        if (lanes == 1) first = energy;
+        if (energy != first) fail_msg("%s: other bits of the energy with %d lanes", name, lanes);
+    }
+    free(at);
 }
 
 static void check_paths(const cal_model* model, const char* name) {
@@ -64,6 +95,7 @@ static void check_paths(const cal_model* model, const char* name) {
                               first.extent == out.extent && first.speed == out.speed;
             if (!same) fail_msg("%s: node %d has other bits with %d lanes", name, n, lanes);
         }
+        check_energy(model, name, &path, &motion);
         cal_joint_path_destroy(&path);
     }
     cal_test_motion_free(&motion);

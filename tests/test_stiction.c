@@ -27,8 +27,8 @@ static cal_model* blocks(int count, const double* friction, double stiffness, do
     return model;
 }
 
-static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf"};
-enum { SOLVERS = 4 };
+static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf", "implicit"};
+enum { SOLVERS = 5 };
 
 static void a_block_below_the_limit_stays_and_above_it_slides(void** state) {
     (void)state;

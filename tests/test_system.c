@@ -90,14 +90,21 @@ static void expect_same(const step* a, const step* b, int count, const char* wha
                      (unsigned long long)a[i].hash);
 }
 
-static void* store(const subject* s) {
-    void* memory = malloc(cal_system_memory_size(s->system));
-    assert_non_null(memory);
-    cal_system_store(s->system, memory);
+typedef struct stored {
+    void* bytes;
+    size_t size;
+} stored;
+
+static stored store(const subject* s) {
+    const stored memory = {malloc(cal_system_memory_size(s->system)), cal_system_memory_size(s->system)};
+    assert_non_null(memory.bytes);
+    cal_system_store(s->system, memory.bytes);
     return memory;
 }
 
-static void load(subject* s, const void* memory) { assert_int_equal(cal_system_load(s->system, memory), CAL_OK); }
+static void load(subject* s, stored memory) {
+    assert_int_equal(cal_system_load(s->system, memory.bytes, memory.size), CAL_OK);
+}
 
 // --- Memory ----------------------------------------------------------------------------------------------------------
 
@@ -106,7 +113,7 @@ static void check_memory(const cal_model* model, const cal_sim_def* def, int lan
     step first[STEPS], again[STEPS];
     begin(model, &s, 7);
     take_steps(&s, NULL, BEFORE);
-    void* memory = store(&s);
+    const stored memory = store(&s);
     const uint64_t hash = cal_system_hash(s.system);
     cal_sim_report before, after;
     cal_system_get_report(s.system, &before);
@@ -137,17 +144,12 @@ static void check_memory(const cal_model* model, const cal_sim_def* def, int lan
 
     // What was stored can be stored again before anything else happens.
     load(&other, memory);
-    void* copy = store(&other);
+    const stored copy = store(&other);
     load(&s, copy);
     take_steps(&s, again, STEPS);
     expect_same(first, again, STEPS, name, def->solver);
-    free(memory), free(copy);
+    free(memory.bytes), free(copy.bytes);
     close_subject(&s), close_subject(&other);
-}
-
-// One solver is for trees alone, as test_stiff.c says.
-static bool is_for(const char* solver, const cal_model* model) {
-    return strcmp(solver, "implicit") != 0 || cal_model_constraint_count(model) == 0;
 }
 
 static void memory_has_all(void** state) {
@@ -155,7 +157,6 @@ static void memory_has_all(void** state) {
     for (int m = 0; m < MODELS; m++) {
         cal_model* model = cal_test_model(models[m]);
         for (int i = 0; cal_solver_name(i); i++) {
-            if (!is_for(cal_solver_name(i), model)) continue;
             const cal_sim_def def = define(cal_solver_name(i));
             check_memory(model, &def, 1, models[m]);
             check_memory(model, &def, 4, models[m]);
@@ -203,7 +204,7 @@ static void memory_has_forces(void** state) {
     assert_int_equal(cal_system_drive(s.system, tau, NULL, NULL), CAL_OK);
     assert_int_equal(cal_system_disconnect(s.system, 1, NULL), CAL_OK);
     take_steps(&s, NULL, BEFORE);
-    void* memory = store(&s);
+    const stored memory = store(&s);
     take_steps(&s, first, STEPS);
 
     cal_system_release(s.system);
@@ -216,7 +217,7 @@ static void memory_has_forces(void** state) {
     assert_true(cal_system_connected(s.system, 0) && !cal_system_connected(s.system, 1));
     take_steps(&s, again, STEPS);
     expect_same(first, again, STEPS, "forces", "gear");
-    free(memory), free(tau);
+    free(memory.bytes), free(tau);
     close_subject(&s);
     cal_model_destroy(model);
 }
@@ -261,7 +262,6 @@ static void samples_are_what_is_shown(void** state) {
     for (int m = 0; m < MODELS; m++) {
         cal_model* model = cal_test_model(models[m]);
         for (int i = 0; cal_solver_name(i); i++) {
-            if (!is_for(cal_solver_name(i), model)) continue;
             check_samples(model, cal_solver_name(i), 1, models[m]);
             check_samples(model, cal_solver_name(i), 4, models[m]);
         }
@@ -274,7 +274,6 @@ static void samples_after_load(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fourbar:n=3");
     for (int i = 0; cal_solver_name(i); i++) {
-        if (!is_for(cal_solver_name(i), model)) continue;
         subject s = open_subject(model, define(cal_solver_name(i)), 1);
         const size_t bytes = (size_t)cal_model_q_count(model) * sizeof(double);
         begin(model, &s, 1);
@@ -284,12 +283,12 @@ static void samples_after_load(void** state) {
         const double time = last.from + 0.4 * (last.to - last.from);
         double* q = cal_test_numbers((size_t)cal_model_q_count(model));
         assert_int_equal(cal_system_sample(s.system, time, q, s.v, NULL), CAL_OK);
-        void* memory = store(&s);
+        const stored memory = store(&s);
         take_steps(&s, NULL, 4);
         load(&s, memory);
         assert_int_equal(cal_system_sample(s.system, time, s.q, s.v, NULL), CAL_OK);
         assert_true(cal_same_bits(s.q, q, bytes));
-        free(memory), free(q);
+        free(memory.bytes), free(q);
         close_subject(&s);
     }
     cal_model_destroy(model);
@@ -394,14 +393,14 @@ static void check_singular(const cal_model* model, const char* solver, bool help
         assert_int_equal(cal_system_sample(s.system, middle, s.q, s.v, NULL), CAL_OK);
         cal_test_expect_below(cal_test_largest_difference(s.v, end, count), 1e-4, "slope of q", solver);
         if (over > 1) continue;
-        void* memory = store(&s);
+        const stored memory = store(&s);
         take_steps(&s, first, STEPS);
         load(&s, memory);
         assert_true(s.system->last.valid);
         take_steps(&s, again, STEPS);
         expect_same(first, again, STEPS, "step over", solver);
         time = again[STEPS - 1].to;
-        free(memory);
+        free(memory.bytes);
     }
     if (helped != (over > 0)) fail_msg("%s: %d steps over", solver, over);
     free(end);

@@ -399,6 +399,116 @@ static void any_two_shapes_meet_when_they_first_touch(void** state) {
     assert_true(hits > ENCOUNTERS * KINDS * KINDS / 4);
 }
 
+// --- Molecules ------------------------------------------------------------------------------------------------------------------
+
+enum { MOLECULES = 2, MOST_BALLS = 4, TRIALS = 150, SAMPLES = 3000 };
+
+// Balls about the origin: centres and radii.
+typedef struct molecule {
+    double balls[MOST_BALLS][4];
+    int count;
+    cal_world_body_def def;
+} molecule;
+
+// Two that fly towards each other, and miss now and then; the second one is a single ball or does not move in some.
+static void make_molecules(molecule m[MOLECULES], double size, double speed) {
+    for (int k = 0; k < MOLECULES; k++) {
+        m[k].count = 1 + (int)between(k == 0 ? 1.0 : 0.0, (double)MOST_BALLS);
+        m[k].def = cal_default_world_body_def();
+        for (int i = 0; i < m[k].count; i++) {
+            for (int d = 0; d < 3; d++) m[k].balls[i][d] = size * between(-1.0, 1.0);
+            m[k].balls[i][3] = size * between(0.2, 0.7);
+        }
+        for (int d = 0; d < 3; d++) {
+            m[k].def.position[d] = d == 0 ? (k == 0 ? -3.0 : 3.0) * size : between(-1.0, 1.0) * size;
+            m[k].def.velocity[d] = speed * (d == 0 ? (k == 0 ? 1.0 : between(-0.5, 0.0)) : between(-0.3, 0.3));
+            m[k].def.angular_velocity[d] = between(-3.0, 3.0) * speed / size;
+        }
+    }
+}
+
+static cal_world* world_of_molecules(const molecule m[MOLECULES], cal_world_loop loop, bool touch,
+                                     cal_body_id ids[MOLECULES]) {
+    cal_world_def def = weightless(loop);
+    def.restitution = 1.0;
+    def.group_rate = 100.0 * m[0].def.velocity[0] / m[0].balls[0][3];
+    cal_world* world = cal_test_world(&def);
+    for (int k = 0; k < MOLECULES; k++) {
+        cal_error error = {CAL_OK, ""};
+        assert_int_equal(cal_world_add_body(world, &m[k].def, &ids[k], &error), CAL_OK);
+        for (int i = 0; i < m[k].count; i++) {
+            cal_shape_def ball = cal_default_shape_def();
+            memcpy(ball.position, m[k].balls[i], sizeof ball.position);
+            ball.size[0] = m[k].balls[i][3];
+            if (!touch) ball.mask = 0;
+            assert_int_equal(cal_world_add_shape(world, ids[k], &ball, NULL, &error), CAL_OK);
+        }
+    }
+    return world;
+}
+
+// The least gap between balls of the two where they are.
+static double gap_of(cal_world* world, const molecule m[MOLECULES], const cal_body_id ids[MOLECULES]) {
+    double centers[MOLECULES][MOST_BALLS][3], least = INFINITY;
+    for (int k = 0; k < MOLECULES; k++) {
+        double position[3], quaternion[4];
+        assert_int_equal(cal_world_get_body(world, ids[k], position, quaternion, NULL, NULL), CAL_OK);
+        const cal_pose pose = cal_pose_make(position, quaternion);
+        for (int i = 0; i < m[k].count; i++) {
+            cal_rotate3(pose.rotation, m[k].balls[i], centers[k][i]);
+            for (int d = 0; d < 3; d++) centers[k][i][d] += position[d];
+        }
+    }
+    for (int i = 0; i < m[0].count; i++)
+        for (int j = 0; j < m[1].count; j++) {
+            double away[3];
+            for (int d = 0; d < 3; d++) away[d] = centers[0][i][d] - centers[1][j][d];
+            least = fmin(least, sqrt(cal_dot3(away, away)) - m[0].balls[i][3] - m[1].balls[j][3]);
+        }
+    return least;
+}
+
+// Against where they are without each other: apart until they meet, touching then, and apart all the time where they do not meet.
+static void molecules_meet_when_balls_of_theirs_first_touch(void** state) {
+    (void)state;
+    int hits = 0;
+    for (int trial = 0; trial < (CAL_TEST_SANITIZED ? TRIALS / 10 : TRIALS); trial++) {
+        molecule m[MOLECULES];
+        cal_body_id ids[MOLECULES];
+        seed = (uint64_t)(901 + trial);
+        const double size = pow(10.0, between(-3.0, 2.0)), speed = size * pow(10.0, between(-2.0, 3.0));
+        const double span = 8.0 * size / speed;
+        make_molecules(m, size, speed);
+        double met = INFINITY;
+        for (int loop = 0; loop < LOOPS; loop++) {
+            cal_world* world = world_of_molecules(m, loops[loop], true, ids);
+            cal_test_advance(world, span);
+            const double time = first_time(world);
+            if (loop == 0)
+                met = time;
+            else if (time != met && !(fabs(time - met) < 1e-9 * span))
+                fail_msg("trial %d: loop %d meets at %.17g s, the first at %.17g s", trial, loop, time, met);
+            cal_world_destroy(world);
+        }
+        cal_world* alone = world_of_molecules(m, CAL_TIMEWARP, false, ids);
+        for (int i = 0; i < SAMPLES; i++) {
+            const double time = span * i / SAMPLES;
+            if (time >= met) break;
+            cal_test_advance(alone, time);
+            const double gap = gap_of(alone, m, ids);
+            if (!(gap > -1e-9 * size))
+                fail_msg("trial %d: a gap of %g sizes at %.17g s, met at %.17g s", trial, gap / size, time, met);
+        }
+        if (met < INFINITY) {
+            cal_test_advance(alone, met);
+            cal_test_expect_below(fabs(gap_of(alone, m, ids)) / size, 1e-9, "the gap where they meet", "in sizes");
+            hits++;
+        }
+        cal_world_destroy(alone);
+    }
+    assert_true(hits > TRIALS / (CAL_TEST_SANITIZED ? 30 : 3));
+}
+
 // --- Units ----------------------------------------------------------------------------------------------------------------------
 
 // Bodies of all kinds that meet each other and a floor, in units of length that are `scale` metres to the metre.
@@ -477,6 +587,7 @@ int main(void) {
                                        cmocka_unit_test(a_thin_capsule_at_2_km_per_second_meets_a_thin_wall),
                                        cmocka_unit_test(every_shape_at_every_speed_meets_every_wall),
                                        cmocka_unit_test(any_two_shapes_meet_when_they_first_touch),
+                                       cmocka_unit_test(molecules_meet_when_balls_of_theirs_first_touch),
                                        cmocka_unit_test(a_scene_in_other_units_has_the_same_history)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1023,6 +1023,9 @@ typedef struct cal_constraint_report {
     int singular_count;  ///< singular positions that were passed since the simulation was made or loaded
     /// Those of them that changed the energy most, the largest change first.
     cal_singular_position singular[CAL_SINGULAR_SHOWN];
+    /// Nothing moves at a singular position: which way it goes from there does not follow from rows and accelerations, and what a solver finds is
+    /// a matter of rounding. Begin a little beside it (a thousandth of a radian), or with a speed.
+    bool undecided;
 } cal_constraint_report;
 
 /// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT

@@ -60,16 +60,38 @@ static void synchronize_folder(const char* path) {
 
 static int own_problem(void) { return errno != 0 ? errno : EIO; }
 
-int cal_beside_close(FILE* file, const char* path, char* partial, bool keep, bool lasting) {
+// Why a file that is taken away anyway could not be written: errno of the failure itself is gone, one more byte finds it again.
+static void ask_why(FILE* file) {
+    clearerr(file);
+    errno = 0;
+    (void)fputc('\n', file);
+    (void)fflush(file);
+}
+
+int cal_beside_complete(FILE* file, const char* partial, bool lasting) {
     int problem = 0;
     errno = 0;
-    if (fflush(file) != 0 || ferror(file) != 0) problem = own_problem();
+    if (fflush(file) != 0 || ferror(file) != 0) {
+        if (errno == 0 && partial) ask_why(file);
+        problem = own_problem();
+    }
     if (problem == 0 && lasting && partial && fsync(fileno(file)) != 0) problem = own_problem();
     if (fclose(file) != 0 && problem == 0) problem = own_problem();
-    const bool stays = keep && problem == 0;
-    if (stays && partial && rename(partial, path) != 0) problem = own_problem();
-    if (partial && !(stays && problem == 0)) unlink(partial);
-    if (partial && stays && problem == 0 && lasting) synchronize_folder(path);
+    return problem;
+}
+
+int cal_beside_place(const char* path, char* partial, bool keep, bool lasting) {
+    int problem = 0;
+    if (!partial) return 0;
+    if (keep && rename(partial, path) != 0) problem = own_problem();
+    if (!keep || problem != 0) unlink(partial);
+    if (keep && problem == 0 && lasting) synchronize_folder(path);
     cal_free(partial);
     return problem;
+}
+
+int cal_beside_close(FILE* file, const char* path, char* partial, bool keep, bool lasting) {
+    const int problem = cal_beside_complete(file, partial, lasting);
+    const int placing = cal_beside_place(path, partial, keep && problem == 0, lasting);
+    return problem != 0 ? problem : placing;
 }

@@ -34,9 +34,9 @@
 #include "collide/convex.h"
 
 enum { MOST_TRIALS = 8 };
-#define ENOUGH 0.125 // of the time that is wanted
-#define TILT 1e-6    // rad: ends of an edge are told apart by a direction tilted by this
-#define CLOSED 1e-3  // of what counts as touching: 1e-14 of a size there, which is what distances are good to
+#define ENOUGH 0.95 // of the time that is wanted: less is left of a way to a root than a twentieth after each look
+#define TILT 1e-6   // rad: ends of an edge are told apart by a direction tilted by this
+#define CLOSED 1e-3 // of what counts as touching: 1e-14 of a size there, which is what distances are good to
 
 typedef struct side {
     const cal_geometry* geometry;

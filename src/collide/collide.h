@@ -254,7 +254,7 @@ typedef struct cal_broad_ids {
     int count, capacity;
 } cal_broad_ids;
 typedef struct cal_broad_scratch {
-    cal_broad_ids heads, found;
+    cal_broad_ids near, found;
 } cal_broad_scratch;
 void cal_broad_scratch_free(cal_broad_scratch* scratch);
 // As cal_broad_query, while nobody moves a box.

@@ -6,7 +6,8 @@
 //      │╱______╱  │                         clipped by the planes through its sides, and what remains is measured against
 //      └──────────┘                         its plane along n.
 //
-// Two lines that are nearly parallel share a stretch. Everything else touches in the nearest points alone. "Nearly" is
+// Two lines that are nearly parallel share a stretch, whose points are measured from the other line, as round as the two are: across n, too,
+// since where lines cross, only the crossing touches. Everything else touches in the nearest points alone. "Nearly" is
 // generous: points too far from the other body are left out by the margin anyway, and a body about to topple needs the
 // points that it is about to stand on.
 #include "collide/convex.h"
@@ -247,6 +248,16 @@ static uint32_t name_of(uint32_t id, const feature* reference, bool first) {
     return other << 2 * NAME_BITS | ((edge + 1) % sides == plane ? name : reference->corners[edge].id & NAMES);
 }
 
+// How much further than t along n a point is from a line, `aside` of which it is across n, with the roundness of the cylinders that the lines
+// are on, or of none.
+static double add_aside(double t, double aside, const cal_convex* a, const cal_convex* b) {
+    double axes = t; // from axis to axis
+    if (a->core == CAL_CORE_CYLINDER) axes += a->size[0];
+    if (b->core == CAL_CORE_CYLINDER) axes += b->size[0];
+    const double square = aside * aside;
+    return square > 0.0 ? t + square / (sqrt(axes * axes + square) + fabs(axes)) : t;
+}
+
 // Points shared by the features, measured along n (working frame, from b to a).
 static int share(const cal_view* a, const cal_view* b, const double n[3], measured* out) {
     const double opposite[3] = {-n[0], -n[1], -n[2]}, ra = a->piece->radius, rb = b->piece->radius;
@@ -290,6 +301,9 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
             const double along = cal_dot3(d, line) / square;
             for (int i = 0; i < 3; i++) d[i] -= along * line[i];
             t = (first ? -1.0 : 1.0) * cal_dot3(n, d);
+            double aside[3];
+            for (int i = 0; i < 3; i++) aside[i] = d[i] - cal_dot3(n, d) * n[i];
+            t = add_aside(t, sqrt(cal_dot3(aside, aside)), a->piece, b->piece);
         } else
             t = fabs(cal_dot3(reference->normal, n)) > 0.0
                     ? cal_dot3(reference->normal, d) / fabs(cal_dot3(reference->normal, n))

@@ -169,7 +169,8 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
             memcpy(out->normal, normal, sizeof normal);
         }
     }
-    if (points) find_points_inside(a, b, scale, out);
+    // Of two that GJK has found to touch, a candidate may part them by a rounding: cal_points_are_known knows the distance alone.
+    if (points || out->distance > 0.0) find_points_inside(a, b, scale, out);
 }
 
 static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,

@@ -6,6 +6,7 @@
 #include "constraint/directions.h"
 #include "constraint/elimination_order.h"
 #include "constraint/loop_packs.h"
+#include "constraint/riders.h"
 #include "layout/layout.h"
 #include "math/four.h"
 #include "model/coordinates.h"
@@ -23,8 +24,10 @@ void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
     cal_matrix_destroy(set);
+    cal_front_rows_destroy(set);
     cal_packs_destroy(set);
     cal_directions_destroy(set);
+    cal_riders_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
     cal_loop_factor_destroy(set->loop_factor);
@@ -40,51 +43,10 @@ void cal_constraints_destroy(cal_constraints* set) {
     void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
                       set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
                       set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
-                      set->paths,  set->path_motions, set->path_of, set->ends};
+                      set->paths,  set->path_motions, set->path_of, set->ends,   set->covers};
     for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
-}
-
-// Nodes that a constraint touches.
-static int list_touched(const cal_constraints* set, int constraint, int nodes[CAL_ROW_NODES]) {
-    const cal_model* model = set->model;
-    const cal_constraint_def* def = &model->constraints[constraint];
-    int count = 0;
-    for (int side = 0; side < 2; side++) {
-        const bool coupled = def->kind == CAL_COUPLING, joint = coupled && def->joint[side] != CAL_NONE;
-        const int node = joint     ? model->joints[def->joint[side]].node
-                         : coupled ? -1
-                                   : set->frames[2 * (size_t)constraint + (size_t)side].node;
-        if (node >= 0) nodes[count++] = node;
-        if (joint && model->nodes[node].parent >= 0) nodes[count++] = model->nodes[node].parent;
-    }
-    return count;
-}
-
-// Paths of all nodes that rows touch, where that pays and can be.
-static bool find_paths(cal_constraints* set) {
-    const cal_model* model = set->model;
-    int nodes[CAL_ROW_NODES];
-    bool pays = !set->loops && set->most_rows > 0 && set->most_rows <= CAL_JOINT_PATH_RATES;
-    for (int c = 0; c < model->constraint_count && pays; c++)
-        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--)
-            pays = pays && cal_joint_path_exists(model, nodes[i]);
-    if (!pays) return true;
-    const size_t most = (size_t)model->constraint_count * CAL_ROW_NODES;
-    set->paths = cal_allocate(most, sizeof *set->paths);
-    set->path_motions = cal_allocate(most, sizeof *set->path_motions);
-    set->path_of = cal_allocate((size_t)model->node_count, sizeof *set->path_of);
-    set->ends = cal_allocate((size_t)model->node_count, sizeof *set->ends);
-    if (!set->paths || !set->path_motions || !set->path_of || !set->ends) return false;
-    for (int n = 0; n < model->node_count; n++) set->path_of[n] = -1;
-    for (int c = 0; c < model->constraint_count; c++)
-        for (int i = list_touched(set, c, nodes) - 1; i >= 0; i--) {
-            if (set->path_of[nodes[i]] >= 0) continue;
-            if (cal_joint_path_create(model, nodes[i], &set->paths[set->path_count]) != CAL_OK) return false;
-            set->path_of[nodes[i]] = set->path_count++;
-        }
-    return true;
 }
 
 static bool allocate(cal_constraints* set) {
@@ -111,8 +73,9 @@ static bool allocate(cal_constraints* set) {
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           set->extent && set->unknown && find_paths(set) && cal_matrix_create(set) && cal_packs_create(set) &&
-           cal_directions_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
+           set->extent && set->unknown && cal_constraints_find_paths(set) && cal_matrix_create(set) &&
+           cal_front_rows_create(set) && cal_packs_create(set) && cal_directions_create(set) &&
+           cal_riders_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -157,8 +120,8 @@ void cal_constraints_execute(cal_constraints* set, const double* q, const cal_co
 void cal_constraints_factor_mass(cal_constraints* set) {
     set->factored = false; // the tree's numbers are those without loops now
     if (set->given) {
-        // Packs read the arrays; so does who wants M⁻¹ Aᵀ at once.
-        if (set->borrows && set->pack_count == 0)
+        // Who wants M⁻¹ Aᵀ at once reads the arrays.
+        if (set->borrows)
             cal_mass_factor_borrow(&set->tree, set->given);
         else
             cal_mass_factor_take(&set->tree, set->given);
@@ -171,6 +134,13 @@ void cal_constraints_factor_mass(cal_constraints* set) {
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
         cal_program_mass_factor.passes[0].kernels[set->plan->variant](&set->state->context, i);
+}
+
+// Of the constraints that hold.
+static void list_rows(cal_constraints* set) {
+    cal_order_rows(set);
+    cal_front_rows_list(set);
+    cal_packs_fill(set);
 }
 
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
@@ -196,8 +166,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     }
     for (int i = 0; i < model->constraint_count; i++) set->active[i] = !model->constraints[i].inactive;
     cal_directions_forget(set);
-    cal_order_rows(set);
-    cal_packs_fill(set);
+    list_rows(set);
     *out = set;
     return CAL_OK;
 }
@@ -207,20 +176,10 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
     set->active[constraint] = active;
     set->evaluated = set->factored = false;
     cal_directions_forget(set);
-    cal_order_rows(set);
-    cal_packs_fill(set);
+    list_rows(set);
 }
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
-
-void cal_constraints_answer(cal_constraints* set) {
-    const cal_directions* d = &set->directions;
-    set->answered = d->held && d->made;
-    const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
-    for (int i = 0; i < set->path_count; i++)
-        cal_joint_path_move(&set->paths[i], set->plan->variant, set->at_q, set->at_v, &rates,
-                            &set->ends[set->paths[i].node], &set->path_motions[i]);
-}
 
 static void make_rows(cal_constraints* set, const double* q, const double* v) {
     const cal_node_motion* motions = set->paths ? set->ends : set->motions;
@@ -260,6 +219,8 @@ static void evaluate_at(cal_constraints* set, const double* q, const double* v, 
 
 void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) { evaluate_at(set, q, v, true); }
 
+void cal_constraints_look(cal_constraints* set, const double* q, const double* v) { evaluate_at(set, q, v, false); }
+
 // Rows where v has changed by the last correction alone, which was along kept directions: paths have answered to these.
 static void follow_correction(cal_constraints* set, const double* q, const double* v) {
     for (int i = 0; i < set->path_count; i++) {
@@ -272,7 +233,7 @@ static void follow_correction(cal_constraints* set, const double* q, const doubl
             }
     }
     memcpy(set->at_v, v, (size_t)set->model->v_count * sizeof(double));
-    set->whole = false;
+    set->whole = set->framed = false;
     make_rows(set, q, v);
 }
 
@@ -315,24 +276,9 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
-// The same without q̈₀: what an execution of aba has left of it at each joint, and at rows' nodes.
-static void demand_shares(cal_constraints* set, cal_stabilization law, double gain, const cal_context* executed) {
-    double a[CAL_ROW_NODES][6] = {{0.0}};
-    int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
-    cal_mass_factor_take_shares(&set->tree, executed, set->effort);
-    cal_matrix_feel(set, set->rest);
-    for (int i = 0; i < set->row_count; i++) {
-        const cal_row* row = &set->rows[i];
-        double sum = row->bias;
-        for (int k = 0; k < row->node_count; k++) {
-            if (found[k] != row->node[k]) cal_mass_factor_take_accelerations(executed, row->node[k], a[k]);
-            found[k] = row->node[k];
-            sum += cal_dot3(row->moment[k], a[k]) + cal_dot3(row->force[k], a[k] + 3);
-        }
-        // y is scaled; what cannot be moved does not count.
-        if (set->scale[i] > 0.0) sum += set->rest[i] / set->scale[i];
-        set->right[i] = stabilize(row, law, gain) - sum;
-    }
+// The same without q̈₀: of what an execution of aba has left.
+static void demand_drift(cal_constraints* set, cal_stabilization law, double gain) {
+    for (int i = 0; i < set->row_count; i++) set->right[i] = stabilize(&set->rows[i], law, gain) - set->drift[i];
 }
 
 static inline double larger_of(double a, double b) { return b > a ? b : a; }
@@ -412,6 +358,16 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
     return out;
 }
 
+// Sums of roundings are beyond three times their size as a rule once in 400.
+static const double SURELY = 3.0;
+
+// A correction can do no better than the places that q can have. A joint's q rounds by ε |q|, about an arm that is twice the size of coordinates at most,
+// and half of a last place either way: n of them add up to √n ε |q| of that size, beside the √n ε of what is made of q.
+bool cal_constraints_are_reached(const cal_constraints* set) {
+    const double rounding = ROUNDING * (1.0 + cal_largest_size(set->at_q, set->model->q_count));
+    return openness(set, false, false) <= fmax(set->closed, SURELY * rounding);
+}
+
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
     double open = set->loops ? openness(set, false, false) : 0.0;
@@ -453,11 +409,12 @@ bool cal_constraints_join(cal_constraints* set, const double* q, const double* v
     if (set->row_count == 0) return true;
     set->given = executed;
     evaluate_at(set, q, v, false);
+    set->rode = executed->riders != NULL;
     set->borrows = true;
     cal_matrix_make(set);
-    set->borrows = false;
+    set->borrows = set->rode = false;
     cal_matrix_factor(set, fmin(shift, shift_for(set)));
-    demand_shares(set, law, gain, executed);
+    demand_drift(set, law, gain);
     if (!cal_all_finite(set->right, set->row_count)) return false;
     cal_matrix_solve(set);
     cal_mass_factor_give_shares(&set->tree, executed, set->effort);
@@ -515,7 +472,7 @@ static bool find_correction(cal_constraints* set, double blind, bool* along, boo
 // Newton's method gets on by more than this; what does not is left to directions of the place itself.
 static const double GETS_ON = 0.1;
 
-// Returns whether the last factorisation still serves. What a correction makes worse is taken back: it was rounding.
+// Returns whether the last factorisation still serves velocities. What a correction makes worse is taken back: it was rounding.
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
     const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
@@ -541,7 +498,7 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
         evaluate_at(set, q, v, false);
         break;
     }
-    return factored;
+    return factored && !set->smooth;
 }
 
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {

@@ -19,6 +19,7 @@
 //
 //     q ← q − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ       until φ is rounding            v ← v − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ̇
 #pragma once
+#include "constraint/front_rows.h"
 #include "constraint/loop_factor.h"
 #include "constraint/skyline.h"
 #include "pass/loop_pack.h"
@@ -58,12 +59,14 @@ typedef struct cal_constraints {
     int32_t* user_at;                 // beside it: where in their rows' y it begins
     size_t* degree_start;             // of each constraint: the degrees of freedom of its support,
     int32_t* degree_v;                // and where they are in v
+    bool* follows;                    // of each constraint: they follow each other there
     size_t* alone_start;              // of each constraint: which of these no other constraint's forces pass
     int32_t* alone;
     // What follows from who is active.
     int row_count;
     int32_t* first_row; // of each place; one past the end
     cal_skyline matrix;
+    cal_front_rows front_rows;
     int32_t* row_of; // of each constraint: its first row, −1 where it does not hold
     // Constraints that hold and are alike go in lanes (loop_packs.c); the others one by one.
     cal_pack_shape* shapes;
@@ -85,8 +88,14 @@ typedef struct cal_constraints {
     cal_machine* aba_machine;
     cal_plan *aba_plan, *aba_first, *aba_last; // whole, and in parts
     cal_state* aba_state;
-    bool borrows;             // factors are read where the next execution has them
+    bool borrows; // factors are read where the next execution has them, which has joint forces and biases as well
     const cal_context* given; // an execution at the place that is factored next; NULL: none
+    // Where factors are lent: of all constraints' degrees of freedom D⁻¹, then its root, and k = D⁻¹ u; of each row A q̈₀ + Ȧ q̇, without
+    // forces of constraints.
+    double *joint_over, *joint_kept, *drift;
+    bool rode;                      // the next factors' execution had these:
+    cal_riders riders;              // of the only constraint, where its rows may go with an execution;
+    const cal_layout* riding_along; // in this layout; `column` is −1 where that has no such column
     cal_node_motion* motions;
     bool placed, whole; // they have the places, and the velocities, of where the constraints were evaluated
     bool joins; // evaluations join executions of aba (cal_constraints_join), which needs no motions but those below
@@ -95,6 +104,8 @@ typedef struct cal_constraints {
     cal_joint_path_motion* path_motions;
     int path_count;
     int32_t* path_of; // of each node
+    bool* covers;     // of each path: these have each node once, all together; NULL: there are no such
+    bool framed;      // what paths have left is of where rows were evaluated
     cal_node_motion* ends;
     bool answered;     // paths answer to the kept directions
     double* extent;    // 4 per node: the size of coordinates between it and its root
@@ -106,6 +117,8 @@ typedef struct cal_constraints {
         easiest; // of each row: how easily it is moved, the square of y for forces and moments of size one; the largest
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
+    bool immovable;       // there are rows that nothing can move
+    double* least;        // of each row: how much of it must be left, as a square
     double* columns;      // of a constraint: the y that are its own
     double* lambda;       // of each row
     double *right, *work; // of each row
@@ -124,6 +137,9 @@ typedef struct cal_constraints {
     int rank; // at the last factorisation
     // What is open by less than this, in the size of a mechanism, is closed (cal_constraints_project). At least rounding.
     double closed;
+    // Where projection ends is a smooth function of where it begins, to rounding: for those who extrapolate. Else velocities are corrected along
+    // directions of q before its own correction, where that is little.
+    bool smooth;
     // Velocities nearer than this to a singular position are not projected, nor positions nearer than its square; zero: all are.
     double blind;
 } cal_constraints;
@@ -140,8 +156,14 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
 
 // Motions and rows at q and v.
 void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v);
+// Finds paths of all nodes that rows touch, where that pays and can be; false: no memory.
+bool cal_constraints_find_paths(cal_constraints* set);
 // Motions of the ends of paths where rows were evaluated, and what the kept directions do there.
 void cal_constraints_answer(cal_constraints* set);
+// Kinetic and potential energy at q and v, but for forces that couple joints; rows and motions there, as far as rows need them.
+double cal_constraints_energy(cal_constraints* set, const double* q, const double* v);
+// Rows alone, and motions as far as these need them.
+void cal_constraints_look(cal_constraints* set, const double* q, const double* v);
 // The largest |φ| and the largest |φ̇| or |ψ| of the rows, and whose they are (CAL_NONE without rows); `only`: of one constraint,
 // or CAL_NONE: of all.
 typedef struct cal_violation {
@@ -188,6 +210,9 @@ void cal_constraints_find_change(cal_constraints* set, const double* q, const do
                                  cal_stabilization law, double gain, double shift, const cal_context* executed);
 // The same where an execution of aba has come to its last walk at q and v: forces of constraints are among what that accelerates. False: what it
 // has left is not finite, and stays as it is.
+// Before that execution: what is to go with it (cal_context.riders), may be nothing, NULL.
+const cal_riders* cal_constraints_ride(cal_constraints* set, const double* q, const double* v,
+                                       const cal_layout* layout);
 bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
                           double shift, const cal_context* executed);
 // Before the mass matrix is factored at q: by an execution of aba, as in evaluations.
@@ -209,6 +234,8 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 // remains is cal_constraints_violation.
 // Whether a projection would leave q and v, where rows were evaluated last, as they are, whatever the size of the mechanism.
 bool cal_constraints_are_closed(const cal_constraints* set);
+// Whether q, where rows were evaluated last, is a place that a projection has come to: open by no more than `closed`, or than rounding.
+bool cal_constraints_are_reached(const cal_constraints* set);
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/wide.h"
 #include "constraint/directions.h"
+#include "constraint/riders.h"
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@ enum { MOST_REFINEMENTS = 8, SUMS = 8 };
 // --- Degrees of freedom -------------------------------------------------------------------------------------------------
 
 void cal_matrix_destroy(cal_constraints* set) {
-    void* arrays[] = {set->degree_start, set->degree_v, set->alone_start, set->alone,
-                      set->columns,      set->ease,     set->nearness,    set->turns};
+    void* arrays[] = {set->degree_start, set->degree_v, set->alone_start, set->alone,   set->columns,
+                      set->ease,         set->nearness, set->turns,       set->follows, set->least};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -37,10 +38,12 @@ bool cal_matrix_create(cal_constraints* set) {
     set->alone = cal_allocate(total, sizeof *set->alone);
     set->columns = cal_allocate(most * CAL_CONSTRAINT_ROWS, sizeof(double));
     set->ease = cal_allocate(rows, sizeof(double));
+    set->least = cal_allocate(rows, sizeof(double));
     set->nearness = cal_allocate(rows, sizeof(double));
     set->turns = cal_allocate(rows, sizeof *set->turns);
-    if (!set->degree_start || !set->alone_start || !set->degree_v || !set->alone || !set->columns || !set->ease ||
-        !set->nearness || !set->turns)
+    set->follows = cal_allocate(count, sizeof *set->follows);
+    if (!set->follows || !set->degree_start || !set->alone_start || !set->degree_v || !set->alone || !set->columns ||
+        !set->ease || !set->least || !set->nearness || !set->turns)
         return false;
     size_t at = 0, alone = 0;
     for (size_t c = 0; c < count && !set->loops; c++) {
@@ -52,6 +55,9 @@ bool cal_matrix_create(cal_constraints* set) {
                 if (set->user_start[n + 1] - set->user_start[n] == 1) set->alone[alone++] = (int32_t)(at - first);
             }
         }
+        set->follows[c] = true;
+        for (size_t i = first + 1; i < at; i++)
+            set->follows[c] = set->follows[c] && set->degree_v[i] == set->degree_v[i - 1] + 1;
         set->degree_start[c + 1] = at;
         set->alone_start[c + 1] = alone;
     }
@@ -90,30 +96,39 @@ static double row_square(const cal_row* row, bool* turns) {
 
 // From the squares of rows' y: how easily each is moved (of wrenches of size one), beside the most easily moved of its constraint's
 // displacements, or turns. A row that nothing in the mechanism can move (across the plane of a planar one) has only rounding there.
+// Divisions and roots are made of all rows at once, a list each.
+CAL_WIDE static void divide_rows(const double* restrict squares, const double* restrict sizes, int count,
+                                 double* restrict ease, double* restrict scale) {
+    for (int i = 0; i < count; i++) ease[i] = sizes[i] > 0.0 ? squares[i] / sizes[i] : 0.0;
+    for (int i = 0; i < count; i++) scale[i] = 1.0 / sqrt(squares[i]);
+}
+CAL_WIDE static void compare_rows(const double* restrict ease, double* restrict nearness, int count) {
+    for (int i = 0; i < count; i++) nearness[i] = ease[i] > 0.0 ? ease[i] / nearness[i] : 0.0;
+}
+static void size_rows(cal_constraints* set, int first, int end) {
+    for (int i = first; i < end; i++) set->nearness[i] = row_square(&set->rows[i], &set->turns[i]);
+}
+// squares: of y; those of wrenches are in set->nearness.
 static void weigh_rows(cal_constraints* set, const double* squares) {
+    const int count = set->row_count;
     double easiest = 0.0;
-    bool turns;
-    for (int i = 0; i < set->row_count; i++) {
-        const double square = row_square(&set->rows[i], &turns);
-        set->ease[i] = square > 0.0 ? squares[i] / square : 0.0;
-        set->turns[i] = turns;
-        if (set->ease[i] > easiest) easiest = set->ease[i];
-    }
+    divide_rows(squares, set->nearness, count, set->ease, set->scale);
+    for (int i = 0; i < count; i++) easiest = set->ease[i] > easiest ? set->ease[i] : easiest;
     set->easiest = easiest;
+    const double least = IMMOVABLE * easiest;
+    set->immovable = false;
+    for (int i = 0; i < count; i++)
+        if (!(set->ease[i] > least)) set->ease[i] = set->scale[i] = 0.0, set->immovable = true;
     for (int place = 0; place < set->model->constraint_count; place++) {
         double own[2] = {0.0, 0.0};
-        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
-            const bool moves = set->ease[i] > IMMOVABLE * easiest;
-            const int kind = set->turns[i] ? 1 : 0;
-            set->scale[i] = moves ? 1.0 / sqrt(squares[i]) : 0.0;
-            if (!moves) set->ease[i] = 0.0;
-            if (set->ease[i] > own[kind]) own[kind] = set->ease[i];
+        const int first = set->first_row[place], end = set->first_row[place + 1];
+        for (int i = first; i < end; i++) {
+            double* kind = &own[set->turns[i] ? 1 : 0];
+            *kind = set->ease[i] > *kind ? set->ease[i] : *kind;
         }
-        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
-            const int kind = set->turns[i] ? 1 : 0;
-            set->nearness[i] = set->ease[i] > 0.0 ? set->ease[i] / own[kind] : 0.0;
-        }
+        for (int i = first; i < end; i++) set->nearness[i] = own[set->turns[i] ? 1 : 0];
     }
+    compare_rows(set->ease, set->nearness, count);
 }
 
 double cal_constraints_margin(const cal_constraints* set) {
@@ -165,46 +180,78 @@ CAL_WIDE static void square_singles(const cal_constraints* set, double* out) {
     }
 }
 
-CAL_WIDE static void scale_rows(const cal_constraints* set) {
-    for (int place = 0; place < set->model->constraint_count; place++)
-        for (int r = 0; r < cal_row_total(set, place); r++) {
+// Rows of packs are scaled already.
+CAL_WIDE static void scale_singles(const cal_constraints* set) {
+    for (int i = 0; i < set->single_count; i++)
+        for (int place = set->singles[i], r = 0; r < cal_row_total(set, place); r++) {
             int count;
             double *y = row_y(set, place, r, &count), scale = set->scale[set->first_row[place] + r];
             for (int k = 0; k < count; k++) y[k] *= scale;
         }
 }
 
+// What is left of a row that nothing can move is rounding.
+static void drop_immovable(const cal_constraints* set) {
+    for (int place = 0; place < set->model->constraint_count; place++)
+        for (int r = 0; r < cal_row_total(set, place); r++) {
+            int count;
+            double* y = row_y(set, place, r, &count);
+            if (set->scale[set->first_row[place] + r] == 0.0) memset(y, 0, (size_t)count * sizeof *y);
+        }
+}
+
+// From Sᵀ f to y = C⁻¹ Sᵀ f of the rows of a constraint, of which D⁻¹ = C⁻² is known; drift += ∑ Sᵀ f · k.
+CAL_WIDE static void root_rows(double* y, int rows, int degrees, double* over, const double* kept, double* drift) {
+    for (int k = 0; k < degrees; k++) over[k] = sqrt(over[k]);
+    for (int r = 0; r < rows; r++, y += degrees) {
+        drift[r] += dot(y, kept, degrees);
+        for (int k = 0; k < degrees; k++) y[k] *= over[k];
+    }
+}
+
+// What rows accelerate by if all q̈ were zero.
+static void begin_drift(cal_constraints* set, int first, int end) {
+    double a[CAL_ROW_NODES][6] = {{0.0}};
+    int found[CAL_ROW_NODES] = {-1, -1, -1, -1};
+    for (int i = first; i < end; i++) {
+        const cal_row* row = &set->rows[i];
+        set->drift[i] = row->bias;
+        for (int k = 0; k < row->node_count; k++) {
+            if (found[k] != row->node[k]) cal_mass_factor_lent_accelerations(&set->tree, row->node[k], a[k]);
+            found[k] = row->node[k];
+            set->drift[i] += cal_dot3(row->moment[k], a[k]) + cal_dot3(row->force[k], a[k] + 3);
+        }
+    }
+}
+
+// y of a constraint that is in no pack.
+static void take_single(cal_constraints* set, int place) {
+    const int constraint = set->order[place], first = set->support_start[constraint], rows = cal_row_total(set, place);
+    double* y = set->y + set->y_start[constraint];
+    size_rows(set, set->first_row[place], set->first_row[place + 1]);
+    if (!set->rode)
+        cal_mass_factor_inbound(&set->tree, set->plan->variant, set->rows + set->first_row[place], rows,
+                                set->support + first, set->support_start[constraint + 1] - first, y,
+                                (size_t)set->degrees[constraint]);
+    if (!set->tree.given) return;
+    if (!set->rode) cal_riders_gather(set, constraint);
+    begin_drift(set, set->first_row[place], set->first_row[place + 1]);
+    const size_t degree = set->degree_start[constraint];
+    root_rows(y, rows, set->degrees[constraint], set->joint_over + degree, set->joint_kept + degree,
+              set->drift + set->first_row[place]);
+}
+
 void cal_matrix_make(cal_constraints* set) {
     if (set->loops) return;
     cal_directions_lose(set);
     cal_constraints_factor_mass(set);
-    for (int i = 0; i < set->pack_count; i++)
-        cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, set->y, set->work);
-    for (int i = 0; i < set->single_count; i++) {
-        const int place = set->singles[i], constraint = set->order[place], first = set->support_start[constraint];
-        cal_mass_factor_inbound(&set->tree, set->plan->variant, set->rows + set->first_row[place],
-                                cal_row_total(set, place), set->support + first,
-                                set->support_start[constraint + 1] - first, set->y + set->y_start[constraint],
-                                (size_t)set->degrees[constraint]);
-    }
+    const cal_pack_inbound_rows packed = {set->y, set->work, set->nearness, set->drift};
+    for (int i = 0; i < set->pack_count; i++) cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, &packed);
+    for (int i = 0; i < set->single_count; i++) take_single(set, set->singles[i]);
     square_singles(set, set->work);
     weigh_rows(set, set->work);
-    scale_rows(set);
-}
-
-// What a node's joint feels of all rows, degree by degree, goes into the triangle.
-static void add_node(cal_constraints* set, int node, int first_user) {
-    cal_skyline* m = &set->matrix;
-    const int first = set->first_row[set->user[first_user]];
-    for (int d = 0; d < cal_kind_v(set->model->nodes[node].kind); d++) {
-        for (int u = first_user; u < set->user_start[node + 1]; u++) {
-            const int place = set->user[u];
-            int count;
-            for (int r = 0; r < cal_row_total(set, place); r++)
-                m->row[set->first_row[place] + r] = row_y(set, place, r, &count)[set->user_at[u] + d];
-        }
-        cal_skyline_add(m, first);
-    }
+    scale_singles(set);
+    if (set->immovable) drop_immovable(set);
 }
 
 // The triangle of columns of `length` each, by Gram and Schmidt's method, modified: its R has the digits of one by rotations or
@@ -223,14 +270,12 @@ CAL_WIDE static void make_corner(double* columns, int count, int length, double*
     }
 }
 
-// What joints feel that no other constraint's forces pass: first a triangle of its own, which goes into the other one.
-static void add_alone(cal_constraints* set, int place) {
-    cal_skyline* m = &set->matrix;
+// What joints feel that no other constraint's forces pass, where that is more than there are rows: first a triangle of its own.
+static void add_reduced(cal_constraints* set, int place) {
     const int constraint = set->order[place], first = set->first_row[place], rows = cal_row_total(set, place);
     const int32_t* alone = set->alone + set->alone_start[constraint];
     const int length = (int)(set->alone_start[constraint + 1] - set->alone_start[constraint]);
     double corner[CAL_CONSTRAINT_ROWS * CAL_CONSTRAINT_ROWS];
-    const bool reduces = length > rows;
     for (int r = 0; r < rows; r++) {
         int count;
         const double* y = row_y(set, place, r, &count);
@@ -240,26 +285,32 @@ static void add_alone(cal_constraints* set, int place) {
         else
             for (int k = 0; k < length; k++) column[k] = y[alone[k]];
     }
-    if (reduces) make_corner(set->columns, rows, length, corner);
-    for (int k = 0; k < (reduces ? rows : length); k++) {
-        for (int r = 0; r < rows; r++)
-            m->row[first + r] = !reduces ? set->columns[r * length + k] : r < k ? 0.0 : corner[k * rows + r];
-        cal_skyline_add(m, first);
+    make_corner(set->columns, rows, length, corner);
+    for (int k = 0; k < rows; k++) {
+        double* row = cal_skyline_begin_row(&set->matrix, first);
+        for (int r = k; r < rows; r++) row[r] = corner[k * rows + r];
     }
 }
 
-// Puts a constraint's rows in order: rows that can hardly be moved come last, as what they hold follows from others as a rule. What
-// is left of a row must be above the shift's root, and above the rounding of y, which does not become less with y.
-static int reveal(cal_constraints* set, int place, double shift) {
-    const int first = set->first_row[place], count = cal_row_total(set, place);
-    cal_skyline_choice how;
-    for (int r = 0; r < count; r++) {
-        const double ease = set->ease[first + r];
-        how.weight[r] = sqrt(set->nearness[first + r]);
-        const double rounding = IMMOVABLE * set->easiest / ease;
-        how.least[r] = ease > 0.0 ? sqrt(rounding > shift ? rounding : shift) : 1.0;
+// Rows of the front that begin with a place.
+static void add_front(cal_constraints* set, int place) {
+    const cal_front_rows* f = &set->front_rows;
+    for (int i = f->row_start[place]; i < f->row_start[place + 1]; i++) {
+        double* row = cal_skyline_begin_row(&set->matrix, set->first_row[place]);
+        for (const cal_front_piece* p = f->pieces + f->piece_start[i]; p < f->pieces + f->piece_start[i + 1]; p++) {
+            const double* y = set->y + p->y;
+            for (int r = 0; r < p->count; r++, y += p->stride) row[p->column + r] = *y;
+        }
     }
-    return cal_skyline_reveal(&set->matrix, first, count, &how);
+}
+
+// How much must be left of rows: more than the shift's root, and than the rounding of y, which does not become less with y.
+CAL_WIDE static void demand_rows(const double* restrict ease, double easiest, double shift, int count,
+                                 double* restrict least) {
+    for (int i = 0; i < count; i++) {
+        const double rounding = IMMOVABLE * easiest / ease[i], more = rounding > shift ? rounding : shift;
+        least[i] = ease[i] > 0.0 ? more : 1.0;
+    }
 }
 
 // The same in the order of the tree.
@@ -276,6 +327,7 @@ static void factor_loops(cal_constraints* set, double shift) {
     for (int place = 0; place < set->model->constraint_count; place++)
         set->row_of[set->order[place]] = cal_row_total(set, place) > 0 ? set->first_row[place] : -1;
     cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);
+    size_rows(set, 0, set->row_count);
     weigh_rows(set, f->gross);
     memcpy(set->matrix.left, f->left, (size_t)set->row_count * sizeof(double));
     count_rank(set);
@@ -287,18 +339,15 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
         return;
     }
     cal_skyline_clear(&set->matrix);
+    demand_rows(set->ease, set->easiest, shift, set->row_count, set->least);
     for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place];
-        if (!set->active[constraint]) continue;
-        add_alone(set, place);
-        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1]; i++) {
-            const int node = set->support[i];
-            int user = set->user_start[node];
-            if (set->user_start[node + 1] == user + 1) continue;
-            while (!set->active[set->order[set->user[user]]]) user++;
-            if (set->user[user] == place) add_node(set, node, user);
-        }
-        (void)reveal(set, place, shift);
+        const int first = set->first_row[place], rows = cal_row_total(set, place);
+        if (rows == 0) continue;
+        if (cal_front_rows_reduce(set, place)) add_reduced(set, place);
+        add_front(set, place);
+        // Rows that can hardly be moved come last: what they hold follows from others as a rule.
+        const cal_skyline_choice how = {set->nearness + first, set->least + first};
+        (void)cal_skyline_reveal(&set->matrix, first, rows, &how);
     }
     count_rank(set);
 }
@@ -306,7 +355,13 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
 // --- Solutions -------------------------------------------------------------------------------------------------------------
 
 // Of one constraint: effort += Y x, out = Yᵀ effort. v: where its degrees of freedom are; all rows of one at a time, so that a row's sum
-// waits for itself only.
+// waits for itself only. Along a chain they follow each other: then effort's first one is given.
+CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, double* effort) {
+    for (int r = 0; r < rows; r++, y += degrees) {
+        const double factor = x[r];
+        for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
+    }
+}
 CAL_WIDE_INLINE void add_effort(const double* y, int degrees, int rows, const int32_t* v, const double* x,
                                 double* effort) {
     for (int k = 0; k < degrees; k++) {
@@ -323,17 +378,23 @@ CAL_WIDE_INLINE void feel_effort(const double* y, int degrees, int rows, const i
     for (int r = 0; r < rows; r++) out[r] = sum[r];
 }
 
+// Fewer degrees of freedom than this gain nothing from sums side by side.
+enum { LONG = 2 * SUMS };
+
 // set->effort ← Y x
 CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
     memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         int degrees;
-        const double* y = row_y(set, place, 0, &degrees);
-        const int32_t* v = set->degree_v + set->degree_start[set->order[place]];
-        if (cal_row_total(set, place) == 2)
-            add_effort(y, degrees, 2, v, x + set->first_row[place], set->effort);
+        const int c = set->order[place], rows = cal_row_total(set, place);
+        const double *y = row_y(set, place, 0, &degrees), *own = x + set->first_row[place];
+        const int32_t* v = set->degree_v + set->degree_start[c];
+        if (degrees >= LONG && set->follows[c])
+            add_straight_effort(y, degrees, rows, own, set->effort + *v);
+        else if (rows == 2)
+            add_effort(y, degrees, 2, v, own, set->effort);
         else
-            add_effort(y, degrees, cal_row_total(set, place), v, x + set->first_row[place], set->effort);
+            add_effort(y, degrees, rows, v, own, set->effort);
     }
 }
 
@@ -341,16 +402,18 @@ CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
 CAL_WIDE static void feel_efforts(const cal_constraints* set, double* out) {
     for (int place = 0; place < set->model->constraint_count; place++) {
         int degrees;
+        const int c = set->order[place], rows = cal_row_total(set, place);
         const double* y = row_y(set, place, 0, &degrees);
-        const int32_t* v = set->degree_v + set->degree_start[set->order[place]];
-        if (cal_row_total(set, place) == 2)
-            feel_effort(y, degrees, 2, v, set->effort, out + set->first_row[place]);
+        const int32_t* v = set->degree_v + set->degree_start[c];
+        double* own = out + set->first_row[place];
+        if (degrees >= LONG && set->follows[c])
+            for (int r = 0; r < rows; r++) own[r] = dot(y + (size_t)r * (size_t)degrees, set->effort + *v, degrees);
+        else if (rows == 2)
+            feel_effort(y, degrees, 2, v, set->effort, own);
         else
-            feel_effort(y, degrees, cal_row_total(set, place), v, set->effort, out + set->first_row[place]);
+            feel_effort(y, degrees, rows, v, set->effort, own);
     }
 }
-
-void cal_matrix_feel(const cal_constraints* set, double* out) { feel_efforts(set, out); }
 
 // The largest of those rows that are kept.
 static double largest_kept(const cal_constraints* set, const double* values) {
@@ -394,9 +457,9 @@ void cal_matrix_solve(cal_constraints* set) {
     const int count = set->row_count;
     double *x = set->lambda, *r = set->work, *product = set->rest;
     for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
-    memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     double before = largest_kept(set, r);
     const double negligible = ROUNDING * before;
+    if (!(before > negligible)) memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
         cal_skyline_solve(&set->matrix, r);
         for (int i = 0; i < count; i++) x[i] += r[i];

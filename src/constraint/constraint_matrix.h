@@ -12,14 +12,13 @@ static inline int cal_row_total(const cal_constraints* set, int place) {
 bool cal_matrix_create(cal_constraints* set);
 void cal_matrix_destroy(cal_constraints* set);
 
-// Y where the constraints were evaluated last, rows scaled to length one: set->scale, set->ease.
+// Y where the constraints were evaluated last, rows scaled to length one: set->scale, set->ease. Where the mass matrix's factors are lent
+// by an execution (set->borrows), set->drift as well.
 void cal_matrix_make(cal_constraints* set);
 // Its triangle. Rows of which less than √shift is left are dropped.
 void cal_matrix_factor(cal_constraints* set, double shift);
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped. In the order of the tree set->change comes with it.
 void cal_matrix_solve(cal_constraints* set);
-// out ← Yᵀ set->effort, a number per row.
-void cal_matrix_feel(const cal_constraints* set, double* out);
 // set->change ← M⁻¹ Aᵀ λ of that solution.
 void cal_matrix_find_change(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ set->right, which is scaled already: a solution without refinement, for corrections.

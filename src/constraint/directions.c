@@ -133,7 +133,9 @@ bool cal_directions_serve(cal_constraints* set, const double* q, const double* v
         // A memory was loaded, which has the place alone.
         cal_constraints_evaluate(set, d->q, v);
         cal_constraints_execute(set, d->q, NULL);
+        set->borrows = set->joins; // as evaluations do: the same bits
         cal_matrix_make(set);
+        set->borrows = false;
         make_directions(set);
         exchange(&d->kept, &d->numbers);
         d->made = true, d->fresh = false;

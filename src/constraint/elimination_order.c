@@ -11,11 +11,11 @@
 #include <string.h>
 
 void cal_order_destroy(cal_constraints* set) {
-    void* arrays[] = {set->order,        set->reach,         set->root,       set->root_count,   set->met_start,
-                      set->met,          set->support_start, set->support,    set->degrees,      set->y_start,
-                      set->user_start,   set->user,          set->user_at,    set->first_row,    set->matrix.last,
-                      set->matrix.start, set->matrix.root,   set->matrix.row, set->matrix.begin, set->matrix.column,
-                      set->matrix.left,  set->matrix.over};
+    void* arrays[] = {set->order,         set->reach,         set->root,         set->root_count, set->met_start,
+                      set->met,           set->support_start, set->support,      set->degrees,    set->y_start,
+                      set->user_start,    set->user,          set->user_at,      set->first_row,  set->matrix.last,
+                      set->matrix.start,  set->matrix.root,   set->matrix.front, set->matrix.row, set->matrix.begin,
+                      set->matrix.column, set->matrix.left,   set->matrix.over};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -167,7 +167,7 @@ static size_t draw(cal_constraints* set, bool all) {
     for (int i = 0; i < rows; i++) {
         if (i > 0 && last[i] < last[i - 1]) last[i] = last[i - 1];
         set->matrix.start[i] = total;
-        total += (size_t)(last[i] - begin[i] + 1);
+        total += cal_skyline_row_size(last[i] - begin[i] + 1);
     }
     set->row_count = set->matrix.count = rows;
     return total;
@@ -228,14 +228,19 @@ cal_status cal_order_create(cal_constraints* set) {
     }
     set->matrix.last = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.last);
     set->matrix.start = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.start);
-    set->matrix.row = cal_allocate((size_t)set->most_rows, sizeof(double));
     set->matrix.begin = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.begin);
     set->matrix.column = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.column);
     set->matrix.left = cal_allocate((size_t)set->most_rows, sizeof(double));
     set->matrix.over = cal_allocate((size_t)set->most_rows, sizeof(double));
-    if (!set->matrix.last || !set->matrix.start || !set->matrix.row || !set->matrix.begin || !set->matrix.column ||
-        !set->matrix.left || !set->matrix.over)
+    if (!set->matrix.last || !set->matrix.start || !set->matrix.begin || !set->matrix.column || !set->matrix.left ||
+        !set->matrix.over)
         return CAL_NO_MEMORY;
     set->matrix.root = cal_allocate(draw(set, true), sizeof(double));
-    return set->matrix.root ? CAL_OK : CAL_NO_MEMORY;
+    for (int i = 0; i < set->row_count; i++) {
+        const int width = set->matrix.last[i] - set->matrix.begin[i] + 1;
+        if (width > set->matrix.stride) set->matrix.stride = (width + 3) & ~3;
+    }
+    set->matrix.row = cal_allocate((size_t)set->most_rows, sizeof(double));
+    set->matrix.front = cal_allocate(cal_skyline_front_size(set->matrix.stride), sizeof(double));
+    return set->matrix.root && set->matrix.row && set->matrix.front ? CAL_OK : CAL_NO_MEMORY;
 }

@@ -1,11 +1,15 @@
-// Triangles with a skyline (skyline.h): George and Heath's way to find R.
+// Triangles with a skyline (skyline.h): George and Heath's way to find R, with a front for the group that is next.
 #include "constraint/skyline.h"
+#include "math/four.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
+// Squares below this are nothing beside those of rows of length one, and their inverses are not finite.
+static const double NOTHING = 1e-280;
+
 // ∑ a_k b_k in four interleaved sums, so that the compiler may use vectors and the bits stay the same.
-static double dot(const double* a, const double* b, int count) {
+static inline double dot(const double* a, const double* b, int count) {
     double sum[4] = {0.0, 0.0, 0.0, 0.0};
     int k = 0;
     for (; k + 4 <= count; k += 4)
@@ -29,11 +33,14 @@ static double* entry(const cal_skyline* m, int row, int column) {
 }
 
 void cal_skyline_clear(cal_skyline* m) {
+    m->waiting = 0;
     if (m->count == 0) return;
     const int end = m->count - 1;
-    memset(m->root, 0, (m->start[end] + (size_t)(m->last[end] - m->begin[end] + 1)) * sizeof *m->root);
+    memset(m->root, 0, (m->start[end] + cal_skyline_row_size(m->last[end] - m->begin[end] + 1)) * sizeof *m->root);
     for (int i = 0; i < m->count; i++) m->column[i] = i;
 }
+
+// --- Rows of later groups ----------------------------------------------------------------------------------------------------
 
 // (a, b) ← (c a + s b, c b − s a), with what makes b's first number zero.
 static void rotate(double* restrict a, double* restrict b, int width) {
@@ -46,98 +53,142 @@ static void rotate(double* restrict a, double* restrict b, int width) {
     }
 }
 
-void cal_skyline_add(cal_skyline* m, int first) {
-    for (int k = first, end = m->last[first]; k <= end; k++) {
-        double *row = m->row + k, *root = entry(m, k, k);
+// Turns a row of `width` numbers, which begins at column `first`, into those that are there. What is not nothing of it may end later than it.
+static void turn_in(cal_skyline* m, const double* from, int first, int width) {
+    double *row = m->row + first, *below = entry(m, first, first);
+    if (below[0] == 0.0 && from[0] != 0.0) { // nothing has come this far yet: the row of R is this one
+        for (int j = 0; j < width; j++) below[j] = from[j];
+        return;
+    }
+    memcpy(row, from, (size_t)width * sizeof *row);
+    for (int k = first, end = m->last[first]; k <= end; k++, row++) {
+        double* root = entry(m, k, k);
         if (row[0] == 0.0) continue;
-        const int width = m->last[k] - k + 1;
+        const int own = m->last[k] - k + 1;
         if (root[0] == 0.0) {
-            // Nothing has come this far yet: the row of R is this one.
-            memcpy(root, row, (size_t)width * sizeof *root);
-            memset(row, 0, (size_t)width * sizeof *row);
+            memcpy(root, row, (size_t)own * sizeof *root);
+            memset(row, 0, (size_t)own * sizeof *row);
             return;
         }
-        rotate(root, row, width);
+        rotate(root, row, own);
         end = m->last[k];
     }
 }
 
-// --- Order inside a group --------------------------------------------------------------------------------------------------
+// --- The front of a group ----------------------------------------------------------------------------------------------------
 
-// What is left of a column in rows from `row` on.
-static double length_left(const cal_skyline* m, int row, int end, int column) {
-    double length = 0.0;
-    for (int i = row; i < end; i++) length = length_of(length, *entry(m, i, column));
-    return length;
+static double* front_row(const cal_skyline* m, int i) { return m->front + (size_t)i * (size_t)m->stride; }
+
+void cal_skyline_make_room(cal_skyline* m, int first) {
+    turn_in(m, front_row(m, --m->waiting), first, m->last[first] - first + 1);
 }
 
-// The next pivot; −1: none.
-static int find_pivot(const cal_skyline* m, int first, int count, int row, const bool* taken,
-                      const cal_skyline_choice* how, double* left) {
+// Rows of R that have come to the group's columns join the front.
+CAL_WIDE_INLINE void join_front(cal_skyline* m, int first, int count, int stride, int width) {
+    for (int i = first; i < first + count; i++) {
+        double *from = m->root + m->start[i], *to = m->front + (size_t)m->waiting * (size_t)stride;
+        if (from[i - first] == 0.0) continue;
+        m->waiting++;
+        for (int j = 0; j < width; j += 4) {
+            cal_store_four(cal_load_four(from + j), to + j);
+            cal_store_four((cal_four){0.0}, from + j);
+        }
+    }
+}
+
+// Squares of what is left of the group's columns in rows from `row` on.
+CAL_WIDE_INLINE void find_squares(const double* front, int stride, int row, int rows, int count, double* squares) {
+    for (int j = 0; j < count; j += 4) {
+        cal_four sum = {0.0};
+        for (int i = row; i < rows; i++) {
+            const cal_four x = cal_load_four(front + (size_t)i * (size_t)stride + j);
+            sum += x * x;
+        }
+        cal_store_four(sum, squares + j);
+    }
+}
+
+// The column that is next; −1: none.
+CAL_WIDE_INLINE int find_pivot(const double* squares, const bool* taken, int count, const cal_skyline_choice* how) {
     int best = -1;
     double most = 0.0;
     for (int c = 0; c < count; c++) {
-        if (taken[c]) continue;
-        const double length = length_left(m, row, first + count, first + c);
-        if (!(length > how->least[c]) || !(length * how->weight[c] > most)) continue;
-        most = length * how->weight[c];
+        const double weighed = squares[c] * how->weight[c];
+        if (taken[c] || !(squares[c] > how->least[c]) || !(squares[c] > NOTHING) || !(weighed > most)) continue;
+        most = weighed;
         best = c;
-        *left = length;
     }
     return best;
 }
 
-// Makes `column` zero in the rows of the group after `row`. Columns that are taken are zero there already.
-static void eliminate(cal_skyline* m, int row, int end, int column) {
-    const int begin = m->begin[row], width = m->last[row] - begin + 1;
-    double* a = entry(m, row, begin);
-    for (int i = row + 1; i < end; i++) {
-        double *b = entry(m, i, begin), *const pivot = a + (column - begin), *const own = b + (column - begin);
-        if (*own == 0.0) continue;
-        const double r = length_of(*pivot, *own), c = *pivot / r, s = *own / r;
-        for (int j = 0; j < width; j++) {
-            const double above = a[j], below = b[j];
-            a[j] = c * above + s * below;
-            b[j] = c * below - s * above;
-        }
-        *pivot = r, *own = 0.0;
+// Reflects rows from `row` on, so that of `column`, whose square there is given, all is in `row`. width: in whole fours; sums: room for so many.
+CAL_WIDE_INLINE void reflect(double* front, int stride, int row, int rows, int width, int column, double size,
+                             double* sums) {
+    double *top = front + (size_t)row * (size_t)stride, *own = top + column;
+    const double above = *own < 0.0 ? -size : size, begin = *own + above, over = 1.0 / (size * (size + fabs(*own)));
+    double part[CAL_SKYLINE_FRONT + CAL_SKYLINE_GROUP];
+    for (int i = row; i < rows; i++) part[i] = i == row ? begin : own[(size_t)(i - row) * (size_t)stride];
+    for (int j = 0; j < width; j += 4) {
+        cal_four sum = {0.0};
+        for (int i = row; i < rows; i++) sum += part[i] * cal_load_four(front + (size_t)i * (size_t)stride + j);
+        cal_store_four(sum * over, sums + j);
     }
+    for (int i = row; i < rows; i++) {
+        double* x = front + (size_t)i * (size_t)stride;
+        for (int j = 0; j < width; j += 4)
+            cal_store_four(cal_load_four(x + j) - part[i] * cal_load_four(sums + j), x + j);
+        x[column] = 0.0;
+    }
+    *own = -above;
 }
 
-// What the rows without a pivot hold of later columns goes there.
-static void fold(cal_skyline* m, int row, int end) {
-    for (int i = row; i < end; i++) {
-        const int width = m->last[i] - end + 1;
-        double* rest = entry(m, i, m->begin[i]);
-        if (width > 0) {
-            memcpy(m->row + end, rest + (end - m->begin[i]), (size_t)width * sizeof *rest);
-            cal_skyline_add(m, end);
-        }
-        memset(rest, 0, (size_t)(m->last[i] - m->begin[i] + 1) * sizeof *rest);
+// Returns how many columns are kept: as many rows of the front are theirs, in order, and became those of R. stride, width: in whole fours.
+CAL_WIDE_INLINE int eliminate_columns(cal_skyline* m, int first, int count, const cal_skyline_choice* how, int rows,
+                                      int stride, int width) {
+    double* const front = m->front;
+    double squares[(CAL_SKYLINE_GROUP + 3) & ~3] = {0.0};
+    bool taken[CAL_SKYLINE_GROUP] = {false};
+    int kept = 0;
+    for (; kept < count; kept++) {
+        find_squares(front, stride, kept, rows, count, squares);
+        const int c = find_pivot(squares, taken, count, how);
+        if (c < 0) break;
+        double *top = front + (size_t)kept * (size_t)stride, *own = m->root + m->start[first + kept];
+        const double size = sqrt(squares[c]);
+        if (rows > kept + 1)
+            reflect(front, stride, kept, rows, width, c, size, front + cal_skyline_front_size(stride) - stride);
+        taken[c] = true;
+        m->column[first + kept] = first + c;
+        m->left[first + c] = size;
+        m->over[first + kept] = 1.0 / top[c];
+        for (int j = 0; j < width; j += 4) cal_store_four(cal_load_four(top + j), own + j);
     }
+    for (int c = 0, at = first + kept; c < count && at < first + count; c++) {
+        if (taken[c]) continue;
+        m->left[first + c] = -sqrt(squares[c]);
+        m->column[at++] = first + c;
+    }
+    return kept;
+}
+
+// With the sizes of loops of hinges in a plane, one beside the other, that a compiler knows.
+CAL_WIDE static int eliminate_front(cal_skyline* m, int first, int count, const cal_skyline_choice* how) {
+    const int width = (m->last[first] - first + 4) & ~3;
+    if (width != 4 || m->stride != 4) {
+        join_front(m, first, count, m->stride, width);
+        return eliminate_columns(m, first, count, how, m->waiting, m->stride, width);
+    }
+    join_front(m, first, count, 4, 4);
+    if (count == 2 && m->waiting == 3) return eliminate_columns(m, first, 2, how, 3, 4, 4);
+    return eliminate_columns(m, first, count, how, m->waiting, 4, 4);
 }
 
 int cal_skyline_reveal(cal_skyline* m, int first, int count, const cal_skyline_choice* how) {
-    bool taken[CAL_SKYLINE_GROUP] = {false};
-    const int end = first + count;
-    int row = first;
-    for (; row < end; row++) {
-        double left;
-        const int c = find_pivot(m, first, count, row, taken, how, &left);
-        if (c < 0) break;
-        taken[c] = true;
-        m->column[row] = first + c;
-        m->left[first + c] = left;
-        eliminate(m, row, end, first + c);
-        m->over[row] = 1.0 / *entry(m, row, first + c);
-    }
-    const int kept = row - first;
-    for (int c = 0, at = row; c < count; c++) {
-        if (taken[c]) continue;
-        m->left[first + c] = -length_left(m, row, end, first + c);
-        m->column[at++] = first + c;
-    }
-    fold(m, row, end);
+    const int kept = eliminate_front(m, first, count, how);
+    // What rows without a pivot hold of later columns goes there.
+    const int later = m->last[first] - (first + count) + 1;
+    for (int i = kept; i < m->waiting && later > 0; i++) turn_in(m, front_row(m, i) + count, first + count, later);
+    m->waiting = 0;
     return kept;
 }
 
@@ -149,7 +200,9 @@ static void forward(const cal_skyline* m, double* x) {
         const int begin = m->begin[i], own = m->column[i];
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own] * m->over[i];
-        for (int j = 0; j <= m->last[i] - begin; j++) x[begin + j] -= row[j] * value;
+        const int width = m->last[i] - begin + 1;
+        for (int j = 0; j < 4 && width == 4; j++) x[begin + j] -= row[j] * value;
+        for (int j = 0; j < width && width != 4; j++) x[begin + j] -= row[j] * value;
         x[own] = value;
     }
 }
@@ -161,7 +214,9 @@ static void backward(const cal_skyline* m, double* x) {
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own];
         x[own] = 0.0; // the row is zero at the group's columns that came before it
-        x[own] = (value - dot(row, x + begin, m->last[i] - begin + 1)) * m->over[i];
+        const int width = m->last[i] - begin + 1;
+        const double others = width == 4 ? dot(row, x + begin, 4) : dot(row, x + begin, width);
+        x[own] = (value - others) * m->over[i];
     }
 }
 

@@ -1,22 +1,26 @@
-// Triangles R of Q R, made from rows one at a time, whose rows end at a skyline:
+// Triangles R of Q R, made from rows one at a time, whose rows end at a skyline; Q is not kept:
 //
-//         x x              A row that is added is turned into those that begin where it does, until nothing of it is left
-//           x x x          (Givens' rotations); Q is not kept. Rᵀ R is the sum of all rows' squares, without ever being
-//             x x x        made: what is as small as the square root of rounding in it would be lost there, and is what
-//               x x        tells a position that is nearly singular from one that is.
+//         x x              Rᵀ R is the sum of all rows' squares, without ever being made: what is as small as the square root of
+//           x x x          rounding in it would be lost there, and is what tells a position that is nearly singular from one
+//             x x x        that is.
+//               x x
+//
+// Columns come in groups, the rows of one constraint each. Rows that begin in a group wait in its front. When all of them are there,
+// the group's columns are eliminated by reflections of the whole front (Householder's), which wait for one root per column, and not for
+// one per row and column as rotations would. Next comes the column of which most is left beside those that came before (Businger and
+// Golub's pivots). One of which no more is left than a threshold depends on the others: it is dropped, and its unknown is zero. What is
+// left of the front's rows begins in a later group, and is turned into the rows that are there already (Givens' rotations).
 //
 // Rows that come in the order of their first column fill a short stretch only, so a chain of constraints costs linear time, and
 // a handful that all meet is a dense triangle.
-//
-// Columns come in groups, the rows of one constraint each. When all rows that begin in a group or before have been added, its
-// columns are put in order: next comes the one of which most is left beside those that came before (Businger and Golub's
-// pivots). One of which no more is left than a threshold depends on the others. It is dropped: its unknown is zero, and what its
-// row of R still holds of later columns is added to theirs as a row of its own.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAL_SKYLINE_GROUP = 6 }; // columns of a group at most
+enum {
+    CAL_SKYLINE_GROUP = 6,
+    CAL_SKYLINE_FRONT = 16
+}; // columns of a group at most; rows that wait in a front, others do not
 
 typedef struct cal_skyline {
     int count;
@@ -25,22 +29,40 @@ typedef struct cal_skyline {
     size_t* start;   // of each row: where its numbers are; entry (i, j) is at start[i] + j − begin[i]
     double* root;    // R
     double* over;    // of each row: the inverse of its pivot
-    double* row;     // count: the row that is to be added; zeros otherwise
+    double* front;   // rows that begin in the next group, `stride` numbers each, and one more for sums
+    double* row;     // count: a row on its way beyond its front; zeros otherwise
+    int stride;      // the most columns of a row, rounded up to fours
+    int waiting;     // rows of the front
     int32_t* column; // of each row: the column that it is the pivot of
     double*
         left; // of each column: the length that was left of it beside those before it; not above zero: it was dropped
 } cal_skyline;
 
-// How a group's columns are put in order. Of column i the length that is left counts `weight[i]` times; columns of which not more
-// than `least[i]` is left are dropped.
+// How a group's columns are put in order. Of column i the square of what is left counts `weight[i]` times; columns of which no more
+// than `least[i]` is left, as a square, are dropped.
 typedef struct cal_skyline_choice {
-    double weight[CAL_SKYLINE_GROUP], least[CAL_SKYLINE_GROUP];
+    const double *weight, *least;
 } cal_skyline_choice;
 
+// Numbers of a row of R of `width` columns: whole fours, of which those that are no columns are zero.
+static inline size_t cal_skyline_row_size(int width) { return ((size_t)width + 3) & ~(size_t)3; }
+
+// Numbers of a front.
+static inline size_t cal_skyline_front_size(int stride) {
+    return (size_t)(CAL_SKYLINE_FRONT + CAL_SKYLINE_GROUP + 1) * (size_t)stride;
+}
+
 void cal_skyline_clear(cal_skyline* matrix);
-// Adds matrix->row, whose entries begin at `first`, and end no later than the skyline of that row. Leaves it zero.
-void cal_skyline_add(cal_skyline* matrix, int first);
-// Puts the columns of a group in order. Returns how many are kept.
+// A row of zeros, to be filled from its first column, that of the next group, on; it ends no later than that group's skyline.
+void cal_skyline_make_room(cal_skyline* matrix, int first); // in a front that is full
+static inline double* cal_skyline_begin_row(cal_skyline* matrix, int first) {
+    if (matrix->waiting == CAL_SKYLINE_FRONT) cal_skyline_make_room(matrix, first);
+    double* row = matrix->front + (size_t)matrix->waiting++ * (size_t)matrix->stride;
+    for (int j = 0, width = matrix->last[first] - first + 1; j < width; j += 4) // whole fours, as they are read
+        row[j] = row[j + 1] = row[j + 2] = row[j + 3] = 0.0;
+    return row;
+}
+// Puts the columns of a group in order, when all rows are there that begin in it. Returns how many are kept.
 int cal_skyline_reveal(cal_skyline* matrix, int first, int count, const cal_skyline_choice* how);
 // x ← (Rᵀ R)⁻¹ x for the columns that are kept; the others become zero.
 void cal_skyline_solve(const cal_skyline* matrix, double* x);

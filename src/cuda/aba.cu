@@ -14,6 +14,7 @@
 #include "cuda/pull.h"
 #include "cuda/ahead.h"
 #include "cuda/limb.h"
+#include "cuda/team_walks.h"
 
 CAL_KERNEL void forces_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -100,7 +101,10 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const cal_context context = own_context(&work, 0);
     const double touched = touch_bodies(&work, &context, column);
     pull_children(&work, &context, column);
-    LANE(inbound_column)(&context, column);
+    if (has_children_and_joints(column))
+        assemble_joints(&context, column);
+    else
+        LANE(inbound_column)(&context, column);
     use_touched(&context.scratch[column->up_slot], constant + places + touched);
 }
 
@@ -120,118 +124,15 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
-// --- Teams: where columns are too few to fill a device, what does not recur along one is done by several warps ----------------
+// --- Teams (team_walks.h) -----------------------------------------------------------------------------------------------------
 
-// Whether a team's warps share the column's work; else the first one does it alone.
-CAL_DEVICE static bool is_shared(const cal_column* column) {
-    return column->kind == CAL_REVOLUTE && !column->is_long && column->block_count <= CAL_TEAM_BLOCKS;
-}
+CAL_TEAM_KERNEL(velocity_team_kernel, velocity_ahead, velocity_phase, 3, CAL_TEAM_WARPS, 2)
+CAL_TEAM_KERNEL(inertia_team_kernel, inertia_ahead, inertia_phase, 2, CAL_TEAM_WARPS, 1)
+CAL_TEAM_KERNEL(inertia_half_kernel, inertia_ahead, inertia_phase, 2, CAL_HALF_TEAM, 2)
+CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_ahead, acceleration_phase, 2, CAL_HALF_TEAM, 2)
 
-enum { TEAM_E = 0, TEAM_D = 9, TEAM_W = 12, TEAM_AL = 15, TEAM_A = 18 };
-// The rows of shared memory of a block of the team's column.
-CAL_PHASE double* team_rows(int block) { return CAL_FAST_MEMORY + block * CAL_TEAM_ROWS * CAL_WIDTH + CAL_OWN_LANE; }
-
-// Rotations in parents; all motions, which is what recurs; moments and bias forces.
-CAL_PHASE void velocity_phase(const cal_device_work* work, int phase) {
-    const cal_column* column = team_column(work);
-    const int warp = CAL_TEAM_WARP;
-    const cal_context context = own_context(work, 0);
-    if (!is_shared(column)) {
-        if (phase == 0 && warp == 0 && !is_idle(column)) LANE(outbound_column)(&context, column);
-        return;
-    }
-    if (phase == 1 && warp > 0) return;
-    const int record = cal_aba_record(CAL_REVOLUTE), stride = phase == 1 ? 1 : CAL_TEAM_WARPS;
-    motion m;
-    if (phase == 1) m = load_motion(&context, column);
-    for (int b = phase == 1 ? 0 : warp; b < column->block_count; b += stride) {
-        const place at = find_place(&context, column, CAL_REVOLUTE, record, b);
-        double* rows = team_rows(b);
-        v3 d;
-        if (phase == 0) {
-            store_columns(rows, TEAM_E, revolute_rotation(at.constants, LOAD(at.y, 0)));
-            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
-            STORE(rows, TEAM_W, LOAD(at.y, 1));
-            continue;
-        }
-        if (phase == 1) {
-            turn_motion(&m, load_columns(rows, TEAM_E), load3(rows, TEAM_D), LOAD(rows, TEAM_W), &d);
-            m.A = spin_matrix(m.w, m.al);
-            store_columns(rows, TEAM_E, m.E);
-            store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
-            continue;
-        }
-        m.E = load_columns(rows, TEAM_E);
-        m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
-        m.A = spin_matrix(m.w, m.al);
-        d = load3(rows, TEAM_D);
-        store3(at.record, LANE(RECORD_Z), m.E.z);
-        store3(at.record, LANE(RECORD_D), d);
-        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
-        if (b == column->block_count - 1) leave_end(&context, column, &m, &at);
-    }
-}
-CAL_TEAM_KERNEL(velocity_team_kernel, velocity_phase, 3, 2)
-
-// What the children left, each component by one warp, while the others read ahead what the recurrence needs; that.
-CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
-    const cal_column* column = team_column(work);
-    const int warp = CAL_TEAM_WARP;
-    const cal_context context = own_context(work, 0);
-    if (is_idle(column)) return;
-    if (phase == 1) {
-        if (warp == 0) LANE(inbound_column)(&context, column);
-        return;
-    }
-    const int own = own_lane(column), list = pull_list(work, column, own);
-    const int first = work->first_pull[list], end = work->first_pull[list + 1];
-    double* to = context.scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
-    for (int i = warp; i < CAL_UP_COUNT && first < end; i += CAL_TEAM_WARPS) {
-        double sum = to[i * CAL_WIDTH];
-        // Read some ahead of the sum, which is a chain.
-        enum { AHEAD = 4 };
-        for (int next = first; next < end; next += AHEAD) {
-            double ahead[AHEAD];
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
-                const int child = next + k < end ? next + k : next;
-                ahead[k] = (context.scratch + work->pulls[child])[i * CAL_WIDTH];
-            }
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum += ahead[k];
-        }
-        to[i * CAL_WIDTH] = sum;
-    }
-    if (!is_shared(column)) return;
-    double sum = 0.0;
-    for (int b = warp; b < column->block_count; b += CAL_TEAM_WARPS) {
-        const place at = find_place(&context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), b);
-        sum += touch(at.scratch, CAL_SCRATCH_COUNT) + touch(at.record, LANE(RECORD_G)) + touch(at.force, 1);
-        sum += touch(at.constants + CAL_CONSTANT_MASS * CAL_WIDTH, 1);
-        sum += touch(at.constants + CAL_CONSTANT_ARMATURE * CAL_WIDTH, 1);
-    }
-    use_touched(&context.scratch[column->up_slot], sum);
-}
-CAL_TEAM_KERNEL(inertia_team_kernel, inertia_phase, 2, 1)
-
-CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
-    const cal_column* column = team_column(work);
-    const int warp = CAL_TEAM_WARP;
-    const cal_context context = own_context(work, 0);
-    if (is_idle(column)) return;
-    if (phase == 1) {
-        if (warp == 0 && has_segments(column))
-            accelerate_joints(&context, column);
-        else if (warp == 0)
-            LANE(accelerate_column)(&context, column);
-        return;
-    }
-    double sum = 0.0;
-    for (int b = warp; is_shared(column) && b < column->block_count; b += CAL_TEAM_WARPS) {
-        const place at = find_place(&context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), b);
-        sum += touch(at.record, cal_aba_record(CAL_REVOLUTE)) + touch(at.y, 2);
-    }
-    use_touched(&context.scratch[column->up_slot], sum);
-}
-CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2, 2)
+CAL_TRUNK_KERNEL(trunk_down_kernel, velocity_ahead, trunk_down_stage, work->trunk_levels + 1)
+CAL_TRUNK_KERNEL(trunk_turn_kernel, inertia_ahead, trunk_turn_stage, 2 * work->trunk_levels)
 
 // --- Batches -----------------------------------------------------------------------------------------------------------
 
@@ -270,7 +171,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(forces_kernel, device, warps, work);
 }
-// More columns than that fill a device by themselves: a multiprocessor has room for two teams, of inertia for one.
+// More columns than that fill a device by themselves: a multiprocessor has room for two teams, of inertia for one, or two halves.
 enum { MOST_TEAMS = CAL_MULTIPROCESSORS };
 // How many blocks of each column are read ahead: the rows of one are 13 KB, and a multiprocessor has about 110 KB for its cache where it has
 // 12 warps; none where there are more columns than it has warps at a time.
@@ -284,7 +185,8 @@ static cal_device_work reading_ahead(const cal_device_work* work, int columns) {
 static void velocity(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
     if (columns <= 2 * MOST_TEAMS)
-        CAL_LAUNCH_TEAMS(velocity_team_kernel, velocity_phase, 3, device, columns, work);
+        CAL_LAUNCH_TEAMS(velocity_team_kernel, velocity_phase, 3, CAL_TEAM_WARPS, device, columns, CAL_COLUMN_DOUBLES,
+                         work);
     else
         CAL_LAUNCH(velocity_kernel, device, columns, &own);
 }
@@ -295,16 +197,27 @@ static void limb(cal_device* device, const cal_device_work* work, int columns) {
 static void inertia(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
     if (columns <= MOST_TEAMS)
-        CAL_LAUNCH_TEAMS(inertia_team_kernel, inertia_phase, 2, device, columns, work);
+        CAL_LAUNCH_TEAMS(inertia_team_kernel, inertia_phase, 2, CAL_TEAM_WARPS, device, columns, CAL_COLUMN_DOUBLES,
+                         work);
+    else if (columns <= 2 * MOST_TEAMS)
+        CAL_LAUNCH_TEAMS(inertia_half_kernel, inertia_phase, 2, CAL_HALF_TEAM, device, columns, CAL_COLUMN_DOUBLES,
+                         work);
     else
         CAL_LAUNCH(inertia_kernel, device, columns, &own);
 }
 static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
     const cal_device_work own = reading_ahead(work, columns);
     if (columns <= 2 * MOST_TEAMS)
-        CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, device, columns, work);
+        CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, CAL_HALF_TEAM, device, columns,
+                         CAL_COLUMN_DOUBLES, work);
     else
         CAL_LAUNCH(acceleration_kernel, device, columns, &own);
+}
+static void trunk_down(cal_device* device, const cal_device_work* work, int teams) {
+    CAL_LAUNCH_TRUNK(trunk_down_kernel, device, teams, work);
+}
+static void trunk_turn(cal_device* device, const cal_device_work* work, int teams) {
+    CAL_LAUNCH_TRUNK(trunk_turn_kernel, device, teams, work);
 }
 static void batch_forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
@@ -318,5 +231,7 @@ CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .limb = limb,
                                                           .forces = forces,
                                                           .velocity = velocity,
+                                                          .trunk_down = trunk_down,
+                                                          .trunk_turn = trunk_turn,
                                                           .batch_forces = batch_forces,
                                                           .batch_walk = batch_walk};

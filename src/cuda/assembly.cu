@@ -14,10 +14,7 @@
 #include "pass/assembly_columns.h"
 #include "pass/aba_outbound.h"
 #include "cuda/pull.h"
-
-CAL_DEVICE static const cal_slots* slots_of(const cal_context* context, const cal_column* column) {
-    return &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
-}
+#include "cuda/part.h"
 
 // Below its port a slot carries nothing.
 CAL_DEVICE static void clear_area(const cal_context* context, const cal_column* column, const cal_slots* slots) {
@@ -26,29 +23,48 @@ CAL_DEVICE static void clear_area(const cal_context* context, const cal_column* 
     for (size_t i = 0; i < count; i++) area[i * CAL_WIDTH] = 0.0;
 }
 
-CAL_KERNEL void place_kernel(const cal_device_work work) {
+// Where the slots of the thread's column are, and the step of its port, of a part that is a limb: constant.
+typedef struct own_slots {
+    const cal_slots* slots;
+    bool limb;
+    int on;
+} own_slots;
+CAL_DEVICE static inline own_slots find_slots(const cal_context* context, const cal_column* column) {
+    const cal_slots* slots = slots_of(context, column);
+    const bool limb = is_limb_part(column, slots);
+    return (own_slots){slots, limb, limb ? port_step(context, slots) : -1};
+}
+
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) place_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
-    CAL_AFTER_OTHERS;
-    if (is_idle(column)) return;
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);
-    const cal_slots* slots = slots_of(&context, column);
-    if (slots->count == 0) return;
+    const own_slots own = column ? find_slots(&context, column) : (own_slots){0};
+    CAL_AFTER_OTHERS;
+    if (is_idle(column) || own.slots->count == 0) return;
+    if (own.limb) {
+        place_part(&context, column, own.slots, own.on);
+        return;
+    }
     // That of one slot of a limb is on chip, where it is cleared.
-    if (slots->count > 1 || column->child_count > 0 || column->is_long) clear_area(&context, column, slots);
+    if (own.slots->count > 1 || column->child_count > 0 || column->is_long) clear_area(&context, column, own.slots);
     LANE(place_column)(&context, column);
 }
 
 // A part's way down and up again.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
-    CAL_AFTER_OTHERS;
-    if (!column) return;
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);
+    const own_slots own = column ? find_slots(&context, column) : (own_slots){0};
+    CAL_AFTER_OTHERS;
+    if (!column) return;
     context.workspace = CAL_FAST_MEMORY;
-    const cal_slots* slots = slots_of(&context, column);
-    if (slots->count == 1) clear_area(&context, column, slots);
+    if (own.limb) {
+        walk_part(&context, column, own.slots, own.on);
+        return;
+    }
+    if (own.slots->count == 1) clear_area(&context, column, own.slots);
     LANE(outbound_column)(&context, column);
     LANE(inbound_column)(&context, column);
     if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
@@ -71,7 +87,11 @@ CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
     if (is_idle(column)) return;
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);
-    LANE(accelerate_column)(&context, column);
+    const cal_slots* slots = slots_of(&context, column);
+    if (is_limb_part(column, slots))
+        accelerate_part(&context, column, slots);
+    else
+        LANE(accelerate_column)(&context, column);
 }
 
 static void place_parts(cal_device* device, const cal_device_work* work, int columns) {

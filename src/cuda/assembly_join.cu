@@ -3,8 +3,10 @@
 #include "cuda/kernel.h"
 #ifdef CAL_CUDA_EMULATED
 #define IS_MEMBER (CAL_OWN_LANE == 0)
+#define IS_REAL false
 #else
 #define IS_MEMBER true
+#define IS_REAL true
 #define CAL_TEAM_MEMBER CAL_OWN_LANE
 #define CAL_TEAM_MEMBERS CAL_WIDTH
 #ifdef __CUDA_ARCH__
@@ -16,6 +18,7 @@
 #include "cuda/kernels.h"
 #include "pass/assembly_elements.h"
 #include <float.h>
+#include <stddef.h>
 
 #define CAL_LANES 1
 #include "math/lanes.h"
@@ -29,30 +32,67 @@
 // larger ones stay where they are.
 enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
 enum { COMPOSE_DOUBLES = sizeof(cal_compose_room) / sizeof(double) };
+// The way back needs no factors: what it brings is where they were.
+enum { BACK_ROOM_DOUBLES = offsetof(join_room, side) / sizeof(double), BACK_DOUBLES = 640 };
 
-// The element with this number of those in first … end - 1; -1: there is none.
-CAL_DEVICE static inline int find_element(const cal_context* context, int first, int end, int number) {
-    return IS_MEMBER && first + number < end ? cal_assembly_of(context)->schedule->order[first + number] : -1;
+// The elements of the team in a phase, whose warps have them in turn.
+typedef struct phase_elements {
+    int first, end;
+    bool up;
+} phase_elements;
+CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work, int phase) {
+    const bool up = phase < work->turn;
+    const int height = up ? phase : work->turn + work->heights - 1 - phase;
+    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / CAL_TEAM_WARPS) * (work->heights + 1) + height;
+    return (phase_elements){starts[0], starts[1], up};
 }
 
-// Reads what is constant of an element and of what it joins ahead (ahead.h), while the kernel before it still works.
-enum { MOST_AHEAD = 8 * CAL_MULTIPROCESSORS }; // each has room for so many joins
-CAL_DEVICE static inline double touch_element(const cal_device_work* work, int index) {
+// Reads ahead (ahead.h), while the kernel before it still works, what is constant of the elements of a warp and of what they join; and for
+// the way down what the way up has left of them, which is older than that kernel.
+CAL_DEVICE static inline double touch_numbers(const double* p, int count) {
     double sum = 0.0;
-#ifdef __CUDA_ARCH__
-    if (work->ahead == 0 || index < 0) return sum;
-    const cal_schedule* s = &work->schedule;
-    const cal_element* e = &s->elements[index];
-    if (e->a < 0) return (double)(e->numbers + e->motion);
-    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-    const int maps = a->columns + b->columns + 2 * e->columns;
-    sum = (double)(e->numbers + a->numbers + b->numbers) + (double)(a->motion + b->motion + a->base + b->base);
-    if (CAL_OWN_LANE < maps) sum += (double)s->maps[e->first_map + CAL_OWN_LANE];
-#else
-    (void)work, (void)index;
-#endif
+    for (int i = CAL_OWN_LANE; i < count; i += CAL_WIDTH) sum += p[i];
     return sum;
 }
+CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const cal_element* e, const cal_element* a,
+                                             const cal_element* b) {
+    const double* numbers = work->assembly.numbers;
+    return touch_numbers(numbers + a->numbers + CAL_ELEMENT_COLUMNS, (int)cal_element_size(a) - CAL_ELEMENT_COLUMNS) +
+           touch_numbers(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b->columns) +
+           touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS);
+}
+CAL_DEVICE static inline double touch_placed(const cal_device_work* work, const cal_element* e, const cal_element* a,
+                                             const cal_element* b) {
+    (void)b;
+    return touch_numbers(work->assembly.numbers + a->tip_motion + e->tip * CAL_PLACING_NUMBERS, CAL_PLACING_NUMBERS);
+}
+typedef double touch_left(const cal_device_work* work, const cal_element* e, const cal_element* a,
+                          const cal_element* b);
+CAL_DEVICE static inline double touch_element(const cal_device_work* work, int number, touch_left* left) {
+    const cal_schedule* s = &work->schedule;
+    const cal_element* e = &s->elements[s->order[number]];
+    double sum = (double)(e->numbers + e->motion);
+    if (e->a < 0) return sum;
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    const int maps = a->columns + b->columns + 2 * e->columns;
+    sum += (double)(a->numbers + b->numbers + a->motion + b->motion + a->base + b->base);
+    if (CAL_OWN_LANE < maps) sum += (double)s->maps[e->first_map + CAL_OWN_LANE];
+    if (left && e->kind == CAL_ELEMENT_BELOW) sum += left(work, e, a, b);
+    return sum;
+}
+CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touch_left* left) {
+    double sum = 0.0;
+    for (int phase = 0; phase < work->heights; phase++) {
+        const phase_elements own = elements_of(work, phase);
+        for (int i = own.first + CAL_TEAM_WARP; i < own.end; i += CAL_TEAM_WARPS) sum += touch_element(work, i, left);
+    }
+    return sum;
+}
+#ifdef __CUDA_ARCH__
+#define TOUCH(left) touch_elements(&work, left)
+#else
+#define TOUCH(left) 0.0
+#endif
 
 // --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
 
@@ -65,6 +105,11 @@ CAL_DEVICE static inline void find_bases_of(const cal_context* context, int inde
     const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
     if (e->parent < 0) stand_on_ground(context, e);
     pass_motion(context, e, (cal_compose_room*)chip);
+    CAL_TEAM_WAIT();
+    for (int side = 0; side < 2 && e->a >= 0; side++) {
+        const cal_element* joined = &cal_assembly_of(context)->schedule->elements[side ? e->b : e->a];
+        if (joined->kind == CAL_ELEMENT_PART) give_motion(context, joined);
+    }
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -92,28 +137,126 @@ CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const 
 #endif
 }
 
-// number: of the element in its launch, whose work it has where the chip's memory is too small.
-CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, int number, double* chip) {
-    const cal_schedule* s = assembly->schedule;
-    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-    const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b);
-    double *a_at = assembly->numbers + a->numbers, *b_at = assembly->numbers + b->numbers;
-    double* work = assembly->work + (size_t)number * assembly->work_size;
-    if (ROOM_DOUBLES + a_size + b_size + 12 * (a->columns + b->columns) <= CAL_JOIN_DOUBLES) {
-        double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + a_size;
-        bring_elements(a_at, a_size, b_at, b_size, a_chip, b_chip);
-        a_at = a_chip, b_at = b_chip, work = b_chip + b_size;
-        CAL_TEAM_WAIT();
-    }
-    LANE(join_one)(assembly, e, a_at, b_at, (join_room*)chip, work);
+// Where the chip's memory is too small it has the warp's work in the device's. A function by itself, so that elsewhere the compiler knows
+// which memory it is; by value: what a pointer leads to would be in memory.
+typedef struct far_join {
+    double *a, *b, *out, *join, *work;
+    const int32_t* map;
+    int a_columns, b_columns, columns, tip;
+} far_join;
+CAL_DEVICE static CAL_APART void join_far(const far_join own, join_room* room) {
+    const element_view a = look_at(own.a, own.a_columns), b = look_at(own.b, own.b_columns),
+                       out = look_at(own.out, own.columns);
+    LANE(cal_join_below)(&a, &b, own.tip, false, own.map, &out, own.join, room, own.work);
 }
 
-CAL_DEVICE static inline void assemble(const cal_context* context, int index, int number, double* chip) {
+// Of parts of a chain, whose sizes the compiler knows: with what hangs below b, and without.
+enum { CHAIN_DOUBLES = CAL_ELEMENT_COLUMNS + 6 * 7 + 21 };
+CAL_DEVICE static inline bool is_chain(const cal_element* e, const cal_element* a, const cal_element* b) {
+    return a->columns == 6 && (b->columns == 6 || b->columns == 0) && e->columns == b->columns;
+}
+CAL_DEVICE static inline void join_chain(double* numbers, const cal_element* e, const cal_element* a,
+                                         const cal_element* b, int columns, double* chip) {
+    double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + CHAIN_DOUBLES;
+    bring_elements(numbers + a->numbers, CHAIN_DOUBLES, numbers + b->numbers,
+                   columns > 0 ? (int)CHAIN_DOUBLES : (int)CAL_ELEMENT_COLUMNS, a_chip, b_chip);
+    CAL_TEAM_WAIT();
+    const element_view left = look_at(a_chip, 6), right = look_at(b_chip, columns),
+                       out = look_at(numbers + e->numbers, columns);
+    LANE(cal_join_below)
+    (&left, &right, 0, true, NULL, &out, numbers + e->join, (join_room*)chip, b_chip + CHAIN_DOUBLES);
+}
+
+CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
+    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+    double* numbers = assembly->numbers;
+    if (is_chain(e, a, b)) {
+        if (b->columns > 0)
+            join_chain(numbers, e, a, b, 6, chip);
+        else
+            join_chain(numbers, e, a, b, 0, chip);
+        return;
+    }
+    far_join own = {.a = numbers + a->numbers,
+                    .b = numbers + b->numbers,
+                    .out = numbers + e->numbers,
+                    .join = numbers + e->join,
+                    .work = assembly->work + (size_t)CAL_OWN_WARP * assembly->work_size,
+                    .map = assembly->schedule->maps + e->first_map,
+                    .a_columns = a->columns,
+                    .b_columns = b->columns,
+                    .columns = e->columns,
+                    .tip = e->tip};
+    const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b);
+    if (ROOM_DOUBLES + a_size + b_size + 12 * (a->columns + b->columns) <= CAL_JOIN_DOUBLES) {
+        double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + a_size;
+        bring_elements(own.a, a_size, own.b, b_size, a_chip, b_chip);
+        CAL_TEAM_WAIT();
+        own.a = a_chip, own.b = b_chip, own.work = b_chip + b_size;
+    }
+    join_far(own, (join_room*)chip);
+}
+
+CAL_DEVICE static inline void assemble(const cal_context* context, int index, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[index];
     if (e->kind == CAL_ELEMENT_UNIT) fill_unit(assembly, e);
     if (e->kind == CAL_ELEMENT_BESIDE) join_beside(assembly, e);
-    if (e->kind == CAL_ELEMENT_BELOW) join_below(assembly, e, number, chip);
+    if (e->kind == CAL_ELEMENT_BELOW) join_below(assembly, e, chip);
+}
+
+// Numbers to where they are worked on.
+CAL_DEVICE static inline double* bring(const double* from, int count, double* to) {
+    CAL_ENTRIES(i, count) to[i] = from[i];
+    return to + count;
+}
+
+// b, which hangs below a tip of a, from a again: what is known of both goes on to them, then w and x of the tip are found. On chip; map as in
+// cal_join_below, NULL: plain.
+CAL_DEVICE static inline void part_on_chip(double* numbers, const cal_element* e, const cal_element* a,
+                                           const cal_element* b, int a_columns, int b_columns, int columns,
+                                           const int32_t* map, double* chip) {
+    double* E = chip + BACK_ROOM_DOUBLES;
+    double* I = bring(numbers + a->numbers + CAL_ELEMENT_COLUMNS, 7 * a_columns + a_columns * (a_columns + 1) / 2, E);
+    double* join = bring(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b_columns, I);
+    double* base = bring(numbers + e->join, CAL_JOIN_NUMBERS, join);
+    double* known = bring(numbers + e->base, 6, base);
+    double* a_force = bring(numbers + e->force, columns, known);
+    double* b_force = a_force + a_columns;
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES(i, 6) numbers[a->base + (size_t)i] = base[i];
+    CAL_ENTRIES(i, a_columns + b_columns) {
+        const int of = map ? map[i] : i - a_columns;
+        const double force = of < 0 ? 0.0 : known[of];
+        a_force[i] = force;
+        numbers[(i < a_columns ? a->force + (size_t)i : b->force + (size_t)(i - a_columns))] = force;
+    }
+    CAL_TEAM_WAIT();
+    const element_view left = {NULL, NULL, E, E + 6 * a_columns, E + 7 * a_columns, a_columns};
+    const element_view right = look_at(I, b_columns);
+    const int tip = map ? e->tip : 0;
+    LANE(cal_part_below)
+    (&left, &right, tip, join, base, a_force, b_force, numbers + a->force + 6 * tip, numbers + b->base,
+     (join_room*)chip);
+    CAL_TEAM_WAIT();
+}
+
+CAL_DEVICE static inline void part_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
+    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+    double* numbers = assembly->numbers;
+    const int most = BACK_ROOM_DOUBLES + (int)cal_element_size(a) + 6 * b->columns + CAL_JOIN_NUMBERS + 6 + e->columns +
+                     a->columns + b->columns;
+    if (is_chain(e, a, b) && b->columns > 0) {
+        part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
+    } else if (is_chain(e, a, b)) {
+        part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
+    } else if (most <= BACK_DOUBLES) {
+        part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns, assembly->schedule->maps + e->first_map,
+                     chip);
+    } else {
+        pass_on(assembly, e);
+        LANE(part_one)(assembly, e, (join_room*)chip);
+    }
 }
 
 CAL_DEVICE static inline void take_apart(const cal_context* context, int index, double* chip) {
@@ -121,60 +264,66 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
     const cal_element* e = &assembly->schedule->elements[index];
     if (e->parent < 0) hold_base(assembly, e);
     if (e->kind == CAL_ELEMENT_PART) give_forces(context, e);
-    if (e->a < 0) return;
-    pass_on(assembly, e);
-    if (e->kind == CAL_ELEMENT_BELOW) LANE(part_one)(assembly, e, (join_room*)chip);
+    if (e->kind == CAL_ELEMENT_BELOW)
+        part_below(assembly, e, chip);
+    else if (e->a >= 0)
+        pass_on(assembly, e);
+    for (int side = 0; side < 2 && e->a >= 0; side++) {
+        const cal_element* joined = &assembly->schedule->elements[side ? e->b : e->a];
+        if (joined->kind == CAL_ELEMENT_PART) give_forces(context, joined);
+    }
 }
 
-// --- Kernels: of one height; of the last ones, up and down again, in phases ------------------------------------------------
+// --- Kernels: of a band, up or down; of the last one, up and down again --------------------------------------------------------
 
-#define ELEMENT_KERNEL(name, doubles, act)                                                                             \
+// doubles: of shared memory of a warp.
+#define BAND_KERNEL(name, doubles, goes_up, goes_down, left, act)                                                      \
+    CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
+        cal_context context = own_context(work, 0);                                                                    \
+        CAL_OWN_ASSEMBLY(work, context);                                                                               \
+        const phase_elements own = elements_of(work, phase);                                                           \
+        const bool up = (goes_up) && (!(goes_down) || own.up);                                                         \
+        double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * (doubles);                                            \
+        for (int i = own.first + CAL_TEAM_WARP; IS_MEMBER && i < own.end; i += CAL_TEAM_WARPS) {                       \
+            const int index = work->schedule.order[i];                                                                 \
+            act;                                                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
+    static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
+        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*CAL_TEAM_WARPS, work);                \
+    }
+// Of elements with a warp each, a block of threads.
+#define WIDE_KERNEL(name, doubles, left, act)                                                                          \
     CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
         cal_context context = own_context(&work, 0);                                                                   \
         CAL_OWN_ASSEMBLY(&work, context);                                                                              \
-        const int number = CAL_OWN_WARP, index = find_element(&context, work.first, work.first + work.count, number);  \
-        const double touched = touch_element(&work, index);                                                            \
+        const int number = CAL_OWN_WARP;                                                                               \
+        double *chip = CAL_FAST_MEMORY, touched = 0.0;                                                                 \
+        if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
         CAL_AFTER_OTHERS;                                                                                              \
-        CAL_LET_START(work);                                                                                           \
-        if (index < 0) return;                                                                                         \
+        if (number >= work.count || !IS_MEMBER) return;                                                                \
+        const int index = work.schedule.order[work.first + number];                                                    \
         act;                                                                                                           \
         use_touched(work.assembly.numbers, touched);                                                                   \
     }                                                                                                                  \
     static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
-        cal_device_work own = *work;                                                                                   \
-        own.ahead = elements <= MOST_AHEAD ? 1 : 0;                                                                    \
-        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, &own);                                               \
+        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
     }
-ELEMENT_KERNEL(tips, COMPOSE_DOUBLES, find_tips_of(&context, index, CAL_FAST_MEMORY))
-ELEMENT_KERNEL(bases, COMPOSE_DOUBLES, find_bases_of(&context, index, CAL_FAST_MEMORY))
-ELEMENT_KERNEL(join, CAL_JOIN_DOUBLES, assemble(&context, index, number, CAL_FAST_MEMORY))
-ELEMENT_KERNEL(disassembly, ROOM_DOUBLES, take_apart(&context, index, CAL_FAST_MEMORY))
+#define PLACE up ? find_tips_of(&context, index, chip) : find_bases_of(&context, index, chip)
+BAND_KERNEL(tips, COMPOSE_DOUBLES, true, false, NULL, PLACE)
+BAND_KERNEL(bases, COMPOSE_DOUBLES, false, true, touch_placed, PLACE)
+BAND_KERNEL(last_placing, COMPOSE_DOUBLES, true, true, NULL, PLACE)
+WIDE_KERNEL(wide_tips, COMPOSE_DOUBLES, NULL, find_tips_of(&context, index, chip))
+WIDE_KERNEL(wide_bases, COMPOSE_DOUBLES, touch_placed, find_bases_of(&context, index, chip))
+#define JOIN up ? assemble(&context, index, chip) : take_apart(&context, index, chip)
+BAND_KERNEL(join, CAL_JOIN_DOUBLES, true, false, NULL, JOIN)
+BAND_KERNEL(disassembly, BACK_DOUBLES, false, true, touch_joined, JOIN)
+BAND_KERNEL(last_joining, CAL_JOIN_DOUBLES, true, true, NULL, JOIN)
+WIDE_KERNEL(wide_join, CAL_JOIN_DOUBLES, NULL, assemble(&context, index, chip))
+WIDE_KERNEL(wide_disassembly, BACK_DOUBLES, touch_joined, take_apart(&context, index, chip))
 
-// The height of a phase.
-CAL_DEVICE static inline int height_of(const cal_device_work* work, int phase) {
-    return work->first + (phase < work->count ? phase : 2 * work->count - 1 - phase);
-}
-
-#define LAST_KERNEL(name, up, down)                                                                                    \
-    CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
-        cal_context context = own_context(work, 0);                                                                    \
-        CAL_OWN_ASSEMBLY(work, context);                                                                               \
-        const int first = work->heights[height_of(work, phase)], end = work->heights[height_of(work, phase) + 1];      \
-        double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * CAL_JOIN_DOUBLES;                                     \
-        for (int number = CAL_TEAM_WARP; first + number < end; number += CAL_TEAM_WARPS) {                             \
-            const int index = find_element(&context, first, end, number);                                              \
-            if (index >= 0 && phase < work->count) up;                                                                 \
-            if (index >= 0 && phase >= work->count) down;                                                              \
-        }                                                                                                              \
-    }                                                                                                                  \
-    CAL_PHASED_KERNEL(name##_kernel, name##_phase)                                                                     \
-    static void name(cal_device* device, const cal_device_work* work, int heights) {                                   \
-        cal_device_work own = *work;                                                                                   \
-        own.phase_count = 2 * heights;                                                                                 \
-        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, &own);                                                  \
-    }
-LAST_KERNEL(last_placing, find_tips_of(&context, index, chip), find_bases_of(&context, index, chip))
-LAST_KERNEL(last_joining, assemble(&context, index, number, chip), take_apart(&context, index, chip))
-
-CAL_EXTERN_C const cal_device_joins cal_device_placing = {.up = tips, .down = bases, .last = last_placing};
-CAL_EXTERN_C const cal_device_joins cal_device_joining = {.up = join, .down = disassembly, .last = last_joining};
+CAL_EXTERN_C const cal_device_joins cal_device_placing = {
+    .up = tips, .down = bases, .last = last_placing, .wide_up = wide_tips, .wide_down = wide_bases};
+CAL_EXTERN_C const cal_device_joins cal_device_joining = {
+    .up = join, .down = disassembly, .last = last_joining, .wide_up = wide_join, .wide_down = wide_disassembly};

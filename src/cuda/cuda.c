@@ -21,12 +21,13 @@ typedef struct cal_device_state {
     const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
     cal_device_memory_list solver_memory;
     double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sums, *sample;
+    double* gathered; // what was sampled, in the user's order
     double* const* host_vectors;
     void* settings;       // of the solver's control, for interpolate
     double* numbers;      // of the host: what goes down, then the sums that come up
     cal_device_work work; // of the last recording
     cal_device_graph* graph;
-    bool recorded_prepare;
+    bool recorded_prepare, recorded_follow;
 } cal_device_state;
 
 static cal_device* device_of(const cal_plan* plan) { return ((cal_cuda_machine*)plan->machine)->device; }
@@ -63,7 +64,8 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     own->force = has_forces ? cal_device_take(device, memory, layout->v_size * sizeof(double)) : own->tau;
     own->control = cal_device_take(device, memory, control_count(plan) * sizeof(double));
     own->records = cal_device_take(device, memory, plan->record_size * sizeof(double));
-    own->scratch = cal_device_take(device, memory, layout->scratch_size * sizeof(double));
+    const size_t ports = plan->on_device->schedule ? plan->on_device->schedule->port_count : 0;
+    own->scratch = cal_device_take(device, memory, (layout->scratch_size + 24 * ports) * sizeof(double));
     own->down = cal_device_take(device, memory, CAL_MAX_DOWN * sizeof(double));
     own->sums = cal_device_take(device, memory, CAL_MAX_SUMS * sizeof(double));
     if (plan->on_device->schedule && own->scratch)
@@ -81,16 +83,18 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     return CAL_OK;
 }
 
-// Memory for the vectors of a solver.
+// Memory for the vectors of a solver; a probe of it (solver/system_constraints.c) has the same.
 static cal_status hold_solver(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver) {
     cal_device_state* own = state->on_device;
     const size_t bytes = plan->layout->y_size * sizeof(double);
-    if (own->solver == solver) return CAL_OK;
+    if (own->solver && strcmp(own->solver->name, solver->name) == 0) return CAL_OK;
     cal_device_give_back(own->device, &own->solver_memory);
     own->solver = NULL;
     for (int i = 0; i < solver->vector_count; i++)
         own->vectors[i] = cal_device_take(own->device, &own->solver_memory, bytes);
     own->sample = cal_device_take(own->device, &own->solver_memory, bytes);
+    own->gathered = cal_device_take(own->device, &own->solver_memory,
+                                    ((size_t)plan->model->q_count + (size_t)plan->model->v_count) * sizeof(double));
     own->scale = cal_device_take(own->device, &own->solver_memory, bytes);
     own->settings = cal_device_take(own->device, &own->solver_memory, solver->control_size);
     if (own->solver_memory.failed) {
@@ -196,10 +200,21 @@ static void launch(cal_device_launch* kernel, cal_device* device, cal_device_wor
 static void walk_joins(const cal_device_plan* plan, cal_device* device, cal_device_work* work,
                        const cal_device_joins* joins) {
     const cal_device_schedule* s = plan->schedule;
-    const int32_t* height = s->height;
-    for (int h = 0; h < s->last; h++) launch(joins->up, device, work, height[h], height[h + 1] - height[h]);
-    launch(joins->last, device, work, s->last, s->height_count - s->last);
-    for (int h = s->last - 1; h >= 0; h--) launch(joins->down, device, work, height[h], height[h + 1] - height[h]);
+    for (int i = 0; i < 2 * s->band_count; i++) {
+        const bool up = i < s->band_count;
+        const cal_device_band* band = &s->bands[up ? i : 2 * s->band_count - 1 - i];
+        if (band->turns && !up) continue;
+        work->heights = band->heights;
+        work->turn = up ? band->heights : 0;
+        work->phase_count = band->turns ? 2 * band->heights : band->heights;
+        if (band->wide)
+            launch(up ? joins->wide_up : joins->wide_down, device, work, band->first_element, band->elements);
+        else
+            launch(band->turns ? joins->last
+                   : up        ? joins->up
+                               : joins->down,
+                   device, work, band->first_start, band->groups);
+    }
 }
 
 // A solver's last part in an evaluation.
@@ -208,17 +223,18 @@ static void issue_follow_up(const cal_device_plan* plan, const cal_device_state*
     cal_device* device = own->device;
     const int* level = plan->level;
     launch(solver->follow, device, work, 0, plan->column_count);
-    for (int i = plan->level_count - 1; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
+    for (int i = plan->level_count - 1; i >= work->sum_levels; i--)
+        launch(solver->sums, device, work, level[i], plan->inner[i]);
     solver->end_sums(device, work, work->ground_pulls);
     cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
 }
 
-// All of an evaluation, in order.
+// All of an evaluation, in order. follows: the solver does, and does not only look on.
 static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
-                  const cal_device_solver* solver, bool prepares) {
+                  const cal_device_solver* solver, bool prepares, bool follows) {
     cal_device* device = own->device;
     const cal_device_mechanics *mechanics = plan->mechanics, *aba = &cal_device_aba;
-    const bool joins = plan->schedule && plan->schedule->height_count > 0;
+    const bool joins = plan->schedule && plan->schedule->band_count > 0;
     const int columns = plan->column_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
@@ -227,37 +243,43 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_placing);
-    for (int i = 0; i <= last; i++) {
+    const int trunk = work->trunk_levels;
+    if (trunk > 0) mechanics->trunk_down(device, work, plan->trunk_teams);
+    for (int i = trunk; i <= last; i++) {
         const int inner = plan->inner[i];
         launch(aba->velocity, device, work, level[i], inner);
         launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
-    for (int i = last; i >= 0; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
+    for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_joining);
-    for (int i = 0; i <= last; i++) launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
-    if (solver) issue_follow_up(plan, own, work, solver);
+    if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
+    for (int i = trunk; i <= last; i++)
+        launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    if (follows) issue_follow_up(plan, own, work, solver);
 }
 
 // The same, recorded the first time: one request to the driver instead of dozens.
 static void run(const cal_plan* plan, cal_state* state, const cal_device_solver* solver, bool prepares) {
     cal_device_state* own = state->on_device;
     cal_device_work work, trial;
+    const bool follows = solver && state->context.solver_ops->follow_up;
     find_work(plan, state, &work);
     memcpy(&trial, &work, sizeof work);
-    if (own->graph && (!cal_same_bits(&own->work, &work, sizeof work) || own->recorded_prepare != prepares)) {
+    if (own->graph && (!cal_same_bits(&own->work, &work, sizeof work) || own->recorded_prepare != prepares ||
+                       own->recorded_follow != follows)) {
         cal_device_graph_free(own->graph);
         own->graph = NULL;
     }
     if (!own->graph && cal_device_record(own->device)) {
-        issue(plan->on_device, own, &trial, solver, prepares);
+        issue(plan->on_device, own, &trial, solver, prepares, follows);
         own->graph = cal_device_record_end(own->device);
         memcpy(&own->work, &work, sizeof work);
-        own->recorded_prepare = prepares;
+        own->recorded_prepare = prepares, own->recorded_follow = follows;
     }
     if (own->graph)
         cal_device_replay(own->device, own->graph);
     else
-        issue(plan->on_device, own, &work, solver, prepares);
+        issue(plan->on_device, own, &work, solver, prepares, follows);
 }
 
 // Everything that an execution needs is on the device afterwards; what it writes before it reads it is not sent.
@@ -278,6 +300,22 @@ static cal_status begin(const cal_plan* plan, cal_state* state, unsigned written
         memcpy(state->on_device->numbers, context->solver->down, down * sizeof(double));
     }
     return status;
+}
+
+// Whether energies can be found there.
+static bool has_energy(const cal_plan* plan) {
+    return !plan->on_device->schedule && plan->layout->copies == 1 && !cal_model_has_coupled_forces(plan->model);
+}
+
+static cal_status ready(cal_machine* machine, const cal_plan* plan, cal_state* state) {
+    (void)machine;
+    const cal_device_solver* solver = NULL;
+    cal_status status = begin(plan, state, 0, &solver);
+    if (status == CAL_NOT_AVAILABLE) return CAL_OK; // who executes it is told
+    if (!status) status = cal_device_plan_bring_positions(plan->on_device, plan);
+    // Where there is no room for them the host looks.
+    if (!status && has_energy(plan)) (void)cal_device_plan_bring_nodes(plan->on_device, plan);
+    return status ? status : cal_device_wait(state->on_device->device);
 }
 
 // Where the host's passes would have left them.
@@ -341,33 +379,44 @@ static cal_status follow(cal_machine* machine, const cal_plan* plan, cal_state* 
     return status;
 }
 
-static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
-                              double time, double* out) {
+static cal_status sample(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control, double time,
+                         double* q, double* v) {
     (void)machine;
     const cal_device_solver* solver = NULL;
     cal_device_work work;
-    const cal_status status = begin_solver(plan, state, &solver, &work);
+    cal_status status = begin_solver(plan, state, &solver, &work);
+    if (!status) status = cal_device_plan_bring_positions(plan->on_device, plan);
     if (status) return status;
     cal_device_state* own = state->on_device;
+    const size_t q_count = (size_t)plan->model->q_count, v_count = (size_t)plan->model->v_count;
     work.control = own->settings;
     work.time = time;
     work.out = own->sample;
     cal_device_write(own->device, own->settings, control, own->solver->control_size);
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
     launch(solver->interpolate, own->device, &work, 0, work.layout.block_count);
-    cal_device_read(own->device, out, own->sample, plan->layout->y_size * sizeof(double));
-    return cal_device_wait(own->device);
+    double* flaw = own->numbers + CAL_MAX_DOWN;
+    *flaw = 0.0;
+    cal_device_post(own->device, own->sums, flaw, sizeof *flaw);
+    work.positions = plan->on_device->positions;
+    work.gathered = own->gathered;
+    work.count = (int)(q_count + v_count);
+    cal_device_gather(own->device, &work, (work.count + CAL_DEVICE_LANES - 1) / CAL_DEVICE_LANES);
+    cal_device_post(own->device, flaw, own->sums, sizeof *flaw);
+    cal_device_read(own->device, q, own->gathered, q_count * sizeof *q);
+    cal_device_read(own->device, v, own->gathered + q_count, v_count * sizeof *v);
+    status = cal_device_wait(own->device);
+    return status ? status : *flaw != 0.0 ? CAL_NOT_FINITE : CAL_OK;
 }
 
 static_assert((int)CAL_ENERGY_SUMS == (int)CAL_MAX_SUMS, "energy and momentum come up as sums do");
 
-// At what interpolate found last. Where nodes are is not needed otherwise, and brought when somebody asks first.
+// At what was sampled last.
 static cal_status energy(cal_machine* machine, const cal_plan* plan, cal_state* state, double* out) {
     (void)machine;
     cal_device_state* own = state->on_device;
     cal_device_plan* there = plan->on_device;
-    if (!own || !own->solver || !there || there->schedule || cal_model_has_coupled_forces(plan->model))
-        return CAL_NOT_AVAILABLE;
+    if (!own || !own->solver || !there || !has_energy(plan)) return CAL_NOT_AVAILABLE;
     cal_status status = cal_device_plan_bring_nodes(there, plan);
     if (status) return status == CAL_NO_MEMORY ? CAL_NOT_AVAILABLE : status;
     cal_device_work work;
@@ -420,9 +469,10 @@ static const cal_machine_ops cuda_ops = {.name = "cuda",
                                          .detach = detach,
                                          .bring = bring,
                                          .forget = forget,
+                                         .ready = ready,
                                          .prepare = prepare,
                                          .follow = follow,
-                                         .interpolate = interpolate,
+                                         .sample = sample,
                                          .energy = energy,
                                          .batch = &cal_cuda_batch};
 

@@ -4,10 +4,10 @@
 #ifdef CAL_CUDA_EMULATED
 #include "base/error.h"
 #include "base/memory.h"
-#include <string.h>
+#include "cuda/kernel.h"
 
 _Thread_local int cal_emulated_thread;
-_Thread_local double cal_emulated_memory[32768]; // more than a multiprocessor has
+_Thread_local double cal_emulated_memory[CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES];
 
 struct cal_device {
     int index;
@@ -77,6 +77,11 @@ cal_device_graph* cal_device_record_end(cal_device* device) {
 
 void cal_device_replay(cal_device* device, cal_device_graph* graph) { (void)device, (void)graph; }
 void cal_device_graph_free(cal_device_graph* graph) { (void)graph; }
+
+bool cal_device_overlaps(const cal_device* device) {
+    (void)device;
+    return true;
+}
 
 void* cal_device_stream(cal_device* device) {
     (void)device;

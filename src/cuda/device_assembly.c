@@ -1,22 +1,151 @@
-// Assembly in a device's memory: the schedule's elements by height, where ports are in the lanes of columns, and what a state has for
+// Assembly in a device's memory: the schedule's elements by bands of heights, where ports are in the lanes of columns, and what a state has for
 // them. Only what kernels read is there.
 #include "base/memory.h"
 #include "cuda/device_plan.h"
 #include "pass/assembly.h"
 
-// Elements by height, which the schedule's order has already: a device is one processor.
-static cal_status find_heights(cal_device_schedule* own, const cal_schedule* s) {
-    own->height_count = s->elements[s->order[s->element_count - 1]].height + 1;
-    own->height = cal_allocate((size_t)own->height_count + 1, sizeof *own->height);
-    if (!own->height) return CAL_NO_MEMORY;
-    for (int i = 0; i < s->element_count; i++) own->height[s->elements[s->order[i]].height + 1]++;
-    for (int h = 0; h < own->height_count; h++) {
-        const int count = own->height[h + 1];
-        if (count > CAL_LAST_JOINS) own->last = h + 1;
-        if (h > 0 && (size_t)count > own->thread_count) own->thread_count = (size_t)count;
-        own->height[h + 1] += own->height[h];
+// A group of so many heights has a warp for each of its lowest joins, if they are joined two by two.
+enum { BAND_HEIGHTS = 4 };
+// More joins fill a device by themselves.
+enum { MOST_GROUPED = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS };
+
+// Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
+static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
+
+// The end of a band that begins with a height; last: the first height from which on a team has a warp for every element.
+static int band_end(const int32_t* count, int height, int last, int all) {
+    if (height >= last) return all;
+    if (count[height] == 0 || count[height] > MOST_GROUPED) return height + 1;
+    const int left = last - height, bands = (left + BAND_HEIGHTS - 1) / BAND_HEIGHTS;
+    return height + (left + bands - 1) / bands;
+}
+
+// Heights become bands; band: of each height.
+static cal_status find_bands(cal_device_schedule* own, const cal_schedule* s, int32_t* band, int heights) {
+    int32_t* count = cal_allocate((size_t)heights, sizeof *count);
+    own->bands = cal_allocate((size_t)heights, sizeof *own->bands);
+    if (!count || !own->bands) {
+        cal_free(count);
+        return CAL_NO_MEMORY;
+    }
+    int last = 0;
+    for (int i = 0; i < s->element_count; i++)
+        if (is_listed(&s->elements[i])) count[s->elements[i].height]++;
+    for (int h = 0; h < heights; h++)
+        if (count[h] > CAL_TEAM_WARPS) last = h + 1;
+    for (int h = 0, end; h < heights; h = end) {
+        end = band_end(count, h, last, heights);
+        own->bands[own->band_count] = (cal_device_band){
+            .first_height = h, .heights = end - h, .wide = count[h] > MOST_GROUPED, .turns = h >= last};
+        for (int i = h; i < end; i++) band[i] = own->band_count;
+        own->band_count++;
+    }
+    cal_free(count);
+    return CAL_OK;
+}
+
+// What teams have of the bands: subtrees, as many as have a warp for each of their joins. Elements come by bands, in these by groups, in
+// these by heights.
+typedef struct groups {
+    int32_t* band;          // of each height
+    int32_t *root, *group;  // of each element: of its subtree in its band; of the band's groups, of roots
+    int32_t *count, *width; // of roots: elements of a height, and of the one with most
+    int32_t *starts, *order;
+} groups;
+
+static void find_widths(groups* g, const cal_schedule* s) {
+    for (int i = s->element_count - 1; i >= 0; i--) {
+        const int parent = s->elements[i].parent;
+        const bool inside = parent >= 0 && g->band[s->elements[parent].height] == g->band[s->elements[i].height];
+        g->root[i] = inside ? g->root[parent] : i;
+    }
+    for (int first = 0, end; first < s->element_count; first = end) {
+        const int height = s->elements[s->order[first]].height;
+        for (end = first; end < s->element_count && s->elements[s->order[end]].height == height; end++) {
+            const int root = g->root[s->order[end]];
+            if (is_listed(&s->elements[s->order[end]]) && ++g->count[root] > g->width[root])
+                g->width[root] = g->count[root];
+        }
+        for (int i = first; i < end; i++) g->count[g->root[s->order[i]]] = 0;
+    }
+}
+
+// All of a wide band are one group.
+static void find_groups(cal_device_schedule* own, groups* g, const cal_schedule* s) {
+    // Of each band, the warps that are left of its last group.
+    for (int b = 0; b < own->band_count; b++) g->count[b] = 0;
+    for (int i = 0; i < s->element_count; i++) {
+        if (g->root[i] != i || !is_listed(&s->elements[i])) continue;
+        const int b = g->band[s->elements[i].height], width = own->bands[b].wide ? 0 : g->width[i];
+        cal_device_band* band = &own->bands[b];
+        if (band->groups == 0 || width > g->count[b]) g->count[b] = CAL_TEAM_WARPS, band->groups++;
+        g->count[b] = width < g->count[b] ? g->count[b] - width : 0;
+        g->group[i] = band->groups - 1;
+    }
+}
+
+static size_t place_of(const cal_device_schedule* own, const groups* g, const cal_schedule* s, int element) {
+    const int height = s->elements[element].height;
+    const cal_device_band* band = &own->bands[g->band[height]];
+    const size_t group = (size_t)g->group[g->root[element]];
+    return (size_t)band->first_start + group * (size_t)(band->heights + 1) + (size_t)(height - band->first_height);
+}
+
+static cal_status sort_elements(cal_device_schedule* own, groups* g, const cal_schedule* s) {
+    size_t starts = 0;
+    for (int b = 0; b < own->band_count; b++) {
+        cal_device_band* band = &own->bands[b];
+        band->first_start = (int)starts;
+        starts += (size_t)band->groups * (size_t)(band->heights + 1);
+    }
+    own->start_count = starts;
+    g->starts = cal_allocate(starts + 1, sizeof *g->starts);
+    if (!g->starts) return CAL_NO_MEMORY;
+    // Counted one place on, so that the filling leaves every list's beginning where it belongs.
+    for (int i = 0; i < s->element_count; i++)
+        if (is_listed(&s->elements[i])) g->starts[place_of(own, g, s, i) + 1]++;
+    for (size_t i = 0; i < starts; i++) g->starts[i + 1] += g->starts[i];
+    for (int i = 0; i < s->element_count; i++)
+        if (is_listed(&s->elements[s->order[i]])) g->order[g->starts[place_of(own, g, s, s->order[i])]++] = s->order[i];
+    for (size_t i = starts; i > 0; i--) g->starts[i] = g->starts[i - 1];
+    g->starts[0] = 0;
+    for (int b = 0; b < own->band_count; b++) {
+        cal_device_band* band = &own->bands[b];
+        const int32_t* first = g->starts + band->first_start;
+        band->first_element = first[0];
+        band->elements = band->groups > 0 ? first[band->groups * (band->heights + 1) - 1] - first[0] : 0;
+        const size_t warps = band->wide ? (size_t)band->elements : (size_t)band->groups * CAL_TEAM_WARPS;
+        if (warps > own->warp_count) own->warp_count = warps;
     }
     return CAL_OK;
+}
+
+static cal_status divide(cal_device_plan* plan, const cal_schedule* s) {
+    cal_device_schedule* own = plan->schedule;
+    const size_t elements = (size_t)s->element_count;
+    const int heights = s->elements[s->order[s->element_count - 1]].height + 1; // a device is one processor
+    groups g = {.band = cal_allocate((size_t)heights, sizeof *g.band),
+                .root = cal_allocate(elements, sizeof *g.root),
+                .group = cal_allocate(elements, sizeof *g.group),
+                .count = cal_allocate(elements + (size_t)heights, sizeof *g.count),
+                .width = cal_allocate(elements, sizeof *g.width),
+                .order = cal_allocate(elements, sizeof *g.order)};
+    cal_status status = g.band && g.root && g.group && g.count && g.width && g.order ? CAL_OK : CAL_NO_MEMORY;
+    if (!status) status = find_bands(own, s, g.band, heights);
+    if (!status) {
+        find_widths(&g, s);
+        find_groups(own, &g, s);
+        status = sort_elements(own, &g, s);
+    }
+    if (!status) {
+        plan->work.schedule.order = cal_device_copy(plan->device, &plan->memory, g.order, elements * sizeof *g.order);
+        plan->work.starts =
+            cal_device_copy(plan->device, &plan->memory, g.starts, (own->start_count + 1) * sizeof *g.starts);
+        status = cal_device_wait(plan->device); // they go
+    }
+    int32_t* const all[] = {g.band, g.root, g.group, g.count, g.width, g.order, g.starts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) cal_free(all[i]);
+    return status;
 }
 
 // Joins leave 12 numbers for each column while they work; returns how many maps there are.
@@ -33,16 +162,33 @@ static size_t find_sizes(cal_device_schedule* own, const cal_schedule* s) {
     return maps;
 }
 
-static void copy_schedule(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s) {
+// How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are.
+static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
+                                cal_schedule* copy) {
+    const size_t count = (size_t)s->element_count;
+    cal_element* elements = cal_allocate(count, sizeof *elements);
+    if (!elements) return CAL_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        elements[i] = s->elements[i];
+        if (elements[i].kind == CAL_ELEMENT_PART)
+            elements[i].tip_motion = own->ports - own->numbers + 24 * (size_t)s->parts[elements[i].index].first_port;
+    }
+    copy->elements = cal_device_copy(plan->device, &plan->memory, elements, count * sizeof *elements);
+    const cal_status status = cal_device_wait(plan->device); // they go
+    cal_free(elements);
+    return status;
+}
+
+static cal_status copy_schedule(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s) {
     cal_device* device = plan->device;
     cal_device_memory_list* memory = &plan->memory;
-    const size_t elements = (size_t)s->element_count, maps = find_sizes(own, s);
+    const size_t maps = find_sizes(own, s);
     cal_schedule copy = {.part_count = s->part_count, .port_count = s->port_count, .element_count = s->element_count};
     copy.parts = cal_device_copy(device, memory, s->parts, (size_t)s->part_count * sizeof *s->parts);
-    copy.elements = cal_device_copy(device, memory, s->elements, elements * sizeof *s->elements);
     copy.maps = cal_device_copy(device, memory, s->maps, maps * sizeof *s->maps);
-    copy.order = cal_device_copy(device, memory, s->order, elements * sizeof *s->order);
+    const cal_status status = copy_elements(own, plan, s, &copy);
     plan->work.schedule = copy;
+    return status;
 }
 
 static void copy_slots(cal_device_plan* plan, const cal_schedule* s, const cal_slot_layout* slots,
@@ -71,19 +217,16 @@ cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* hos
     own->answer_size = arrangement->slots->answer_size;
     own->port_count = (size_t)s->port_count;
     own->numbers = arrangement->numbers;
-    copy_schedule(own, plan, s);
+    own->ports = host->layout->scratch_size;
+    const cal_status status = copy_schedule(own, plan, s);
     copy_slots(plan, s, arrangement->slots, host->layout);
-    if (s->port_count == 0) return CAL_OK;
-    const cal_status status = find_heights(own, s);
-    if (status) return status;
-    plan->work.heights = cal_device_copy(plan->device, &plan->memory, own->height,
-                                         ((size_t)own->height_count + 1) * sizeof *own->height);
-    return CAL_OK;
+    if (status || s->port_count == 0) return status;
+    return divide(plan, s);
 }
 
 void cal_device_schedule_destroy(cal_device_schedule* own) {
     if (!own) return;
-    cal_free(own->height);
+    cal_free(own->bands);
     cal_free(own);
 }
 
@@ -93,9 +236,9 @@ cal_assembly cal_device_schedule_begin(const cal_device_plan* plan, cal_device_m
     cal_assembly assembly = {.work_size = own->work_size};
     assembly.area = cal_device_take(device, memory, own->area_size * sizeof(double));
     assembly.answer = cal_device_take(device, memory, own->answer_size * sizeof(double));
-    assembly.ports = cal_device_take(device, memory, 24 * own->port_count * sizeof(double));
     assembly.forces = cal_device_take(device, memory, 6 * own->port_count * sizeof(double));
-    assembly.work = cal_device_take(device, memory, own->thread_count * own->work_size * sizeof(double));
+    assembly.work = cal_device_take(device, memory, own->warp_count * own->work_size * sizeof(double));
     assembly.numbers = scratch + own->numbers;
+    assembly.ports = scratch + own->ports;
     return assembly;
 }

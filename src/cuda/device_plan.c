@@ -85,6 +85,17 @@ cal_status cal_device_plan_bring_nodes(cal_device_plan* own, const cal_plan* pla
     return own->memory.failed ? CAL_NO_MEMORY : status;
 }
 
+cal_status cal_device_plan_bring_positions(cal_device_plan* own, const cal_plan* plan) {
+    const size_t q = (size_t)plan->model->q_count, v = (size_t)plan->model->v_count;
+    if (own->positions) return CAL_OK;
+    int32_t* positions = cal_device_take(own->device, &own->memory, (q + v) * sizeof *positions);
+    if (!positions) return CAL_NO_MEMORY;
+    cal_device_write(own->device, positions, plan->layout->q_position, q * sizeof *positions);
+    cal_device_write(own->device, positions + q, plan->layout->v_position, v * sizeof *positions);
+    own->positions = positions;
+    return cal_device_wait(own->device);
+}
+
 static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
     cal_device* device = own->device;
     cal_device_memory_list* memory = &own->memory;
@@ -147,6 +158,31 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     cal_free(depth);
     cal_free(order);
     return status;
+}
+
+// The levels whose sums one team adds up (work.h): a few columns for each of its warps.
+enum { MOST_SUMMED = 4 * CAL_TEAM_WARPS };
+static void find_sum_levels(cal_device_plan* own) {
+    int* levels = &own->work.sum_levels;
+    while (*levels < own->level_count && *levels < CAL_TRUNK_LEVELS && own->inner[*levels] <= MOST_SUMMED) {
+        own->work.sum_first[*levels] = own->level[*levels];
+        own->work.sum_count[*levels] = own->inner[*levels];
+        ++*levels;
+    }
+}
+
+// The levels of which one launch does all (work.h). One alone has nothing to wait for.
+static void find_trunk(cal_device_plan* own) {
+    int levels = 0;
+    while (levels < own->level_count && levels < CAL_TRUNK_LEVELS) {
+        const int columns = own->level[levels + 1] - own->level[levels], all = own->level[levels + 1] - own->level[0];
+        if (all > CAL_TRUNK_TEAMS || own->inner[levels] < columns) break;
+        levels++;
+    }
+    if (levels < 2 || !own->mechanics->trunk_down || !cal_device_overlaps(own->device)) return;
+    own->work.trunk_levels = levels;
+    own->trunk_teams = own->level[levels] - own->level[0];
+    for (int i = 0; i <= levels; i++) own->work.trunk[i] = own->level[i];
 }
 
 // The list of pulls that what a column's lane leaves is in: its parent's.
@@ -227,6 +263,10 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
     own->work.walk_length = steps;
     own->work.steps = cal_device_copy(device, &own->memory, plan->columns.steps, (size_t)steps * sizeof(cal_step));
     cal_status status = sort_columns(own, layout);
+    if (!status && layout->copies == 1) {
+        find_trunk(own);
+        find_sum_levels(own);
+    }
     if (!status && layout->copies == 1) status = list_pulls(own, layout, error);
     if (!status) status = find_rows(own, layout);
     if (!status && plan->arrangement) status = cal_device_schedule_create(own, plan);

@@ -29,6 +29,7 @@ typedef struct cal_device_plan {
     // are long.
     int level_count, column_count;
     int *level, *inner;
+    int trunk_teams;                       // of work.trunk_levels
     const cal_device_mechanics* mechanics; // of the plan's program
     struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL
     int32_t* rows;                         // of the host: where q, v and tau of an instance are, in rows of 32
@@ -36,27 +37,39 @@ typedef struct cal_device_plan {
     // Where energy is found (energy.cu): nodes of lanes, and a model with them. NULL: nobody has asked yet.
     int32_t* block_nodes;
     const cal_model* energy_model;
+    const int32_t* positions; // of the user's q and v in y; NULL: not yet
 } cal_device_plan;
 cal_status cal_device_plan_bring_nodes(cal_device_plan* own, const cal_plan* plan);
+// Where q, then v, are in y; of one model.
+cal_status cal_device_plan_bring_positions(cal_device_plan* own, const cal_plan* plan);
 
 // The columns of a plan's layout and their constants (device_constants.c), into `copy`, which is the device's.
 void cal_device_constants_create(cal_device_plan* own, const cal_layout* layout, cal_layout* copy);
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error);
 void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed
 
+// Heights of joins that one launch works on, in groups that a team has each (work.h, starts).
+typedef struct cal_device_band {
+    int first_height, heights, groups;
+    int first_start;
+    int first_element, elements; // in the order of bands
+    bool wide;                   // one height, whose elements have a warp each
+    bool turns;                  // goes up and down again: nothing is above it
+} cal_device_band;
+
 // Assembly's schedule, ports and elements in a device's memory (device_assembly.c).
 typedef struct cal_device_schedule {
     size_t area_size, answer_size, port_count; // of a state
-    size_t numbers;                            // of elements: where they begin in the scratch memory
-    size_t work_size, thread_count;            // of joins: doubles of a thread, and most threads of a launch
-    // Elements of height i are order[height[i]] … order[height[i + 1] - 1] of the schedule; those of height `last` and more are
-    // worked on in one launch. No heights: nothing is cut.
-    int height_count, last;
-    int32_t* height;
+    size_t numbers, ports;                     // of elements and of ports: where they begin in the scratch memory
+    size_t work_size, warp_count;              // of joins: doubles of a warp, and most warps of a launch
+    int band_count;                            // the lowest first; none: nothing is cut
+    cal_device_band* bands;
+    size_t start_count;
 } cal_device_schedule;
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host);
 void cal_device_schedule_destroy(cal_device_schedule* own); // NULL is allowed; its device memory is the plan's
-// What a state has for it; scratch: the state's in the device's memory. What the device has no memory for is NULL.
+// What a state has for it; scratch: the state's in the device's memory, with 24 numbers more for each port. What the device has no memory
+// for is NULL.
 cal_assembly cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch);
 
 // The kernels of a solver; NULL: it has none.

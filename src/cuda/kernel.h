@@ -14,8 +14,8 @@ extern _Thread_local int cal_emulated_thread;
 #endif
 #include "cuda/device.h"
 #include "cuda/work.h"
+#include <assert.h>
 #include <string.h>
-enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 // A warp that goes down a limb and up again has shared memory for what the nodes of a segment keep (limb.h), or, of a limb of ball
 // joints, for the scratch (layout.h) of its last blocks; a multiprocessor has 228 KB (sm_90), of which 1 KB per warp is the driver's,
 // and 65,536 registers.
@@ -23,16 +23,18 @@ enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only ti
 enum { CAL_LIMB_STEPS = 4, CAL_LIMB_WARPS = 8 };
 enum { CAL_LIMB_ROWS = 22, CAL_LIMB_DOUBLES = CAL_LIMB_STEPS * CAL_LIMB_ROWS * CAL_WIDTH };
 enum { CAL_FAST_BLOCKS = 3 }; // with less than a segment's rows
-// A part of a chain that goes down and up again has one port at most, and its forces on their way inbound are there as well
-// (schedule.h, cal_area_doubles of one slot): 8 warps per multiprocessor, with all the registers that a thread can have.
+// A part that goes down and up again has one port at most. Of a limb of balls the forces on it on their way inbound are there as well
+// (schedule.h, cal_area_doubles of one slot), of others in registers: 8 warps per multiprocessor, with all of these that a thread can have.
 enum {
     CAL_PART_WARPS = 8,
     CAL_PART_AREA = CAL_FAST_BLOCKS * 15 * CAL_WIDTH,
     CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
 };
-// A team: warps that share a column, and memory for what passes between their phases, of columns of so many blocks.
-enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
-enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
+static_assert((int)CAL_PART_DOUBLES >= (int)CAL_LIMB_DOUBLES, "segments have room there");
+// A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
+// two teams. Teams without a column have CAL_TEAM_DOUBLES.
+enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
+enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM_DOUBLES = 336 * CAL_WIDTH };
 
 // Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
 // waits here before it reads or writes anything that others write. What is constant may be read before. Teams, which
@@ -62,23 +64,47 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 #define CAL_KERNEL static
 #define CAL_PHASE static
 #define CAL_BOUNDS(threads, blocks)
+#define CAL_APART
 extern _Thread_local double cal_emulated_memory[];
 #define CAL_FAST_MEMORY cal_emulated_memory
-#define CAL_TEAM_KERNEL(name, phase_of, phases, teams)
-#define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
+// Teams of a trunk keep theirs while others work.
+#define CAL_COLUMN_MEMORY (cal_emulated_memory + CAL_OWN_WARP / CAL_TEAM_WARPS % CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES)
+#define CAL_TEAM_KERNEL(name, ahead, phase_of, phases, warps, teams)
+#define CAL_LAUNCH_TEAMS(name, phase_of, phases, warps, device, teams, doubles, work)                                  \
     do {                                                                                                               \
-        const int threads = CAL_TEAM_WARPS * CAL_WIDTH;                                                                \
+        const int threads = (warps)*CAL_WIDTH;                                                                         \
         (void)(device);                                                                                                \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (phases); phase++)                                                             \
                 for (int i = 0; i < threads; i++) {                                                                    \
                     cal_emulated_thread = team * threads + i;                                                          \
+                    phase_of(work, team_column(work, warps), phase, warps);                                            \
+                }                                                                                                      \
+    } while (0)
+#define CAL_PHASED_KERNEL(name, phase_of, ahead)
+#define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
+    do {                                                                                                               \
+        const int threads = CAL_TEAM_WARPS * CAL_WIDTH;                                                                \
+        (void)(device);                                                                                                \
+        for (int team = 0; team < (teams); team++)                                                                     \
+            for (int phase = 0; phase < (work)->phase_count; phase++)                                                  \
+                for (int i = 0; i < threads; i++) {                                                                    \
+                    cal_emulated_thread = team * threads + i;                                                          \
                     phase_of(work, phase);                                                                             \
                 }                                                                                                      \
     } while (0)
-#define CAL_PHASED_KERNEL(name, phase_of)
-#define CAL_LAUNCH_PHASED(name, phase_of, device, work)                                                                \
-    CAL_LAUNCH_TEAMS(name, phase_of, (work)->phase_count, device, 1, work)
+#define CAL_TRUNK_KERNEL(name, ahead, stage_of, stages)                                                                \
+    static void name(const cal_device_work* work) {                                                                    \
+        const int teams = work->trunk[work->trunk_levels] - work->trunk[0], threads = CAL_TEAM_WARPS * CAL_WIDTH;      \
+        for (int stage = 0; stage < (stages); stage++)                                                                 \
+            for (int team = 0; team < teams; team++)                                                                   \
+                for (int phase = 0; phase < CAL_STAGE_PHASES; phase++)                                                 \
+                    for (int i = 0; i < threads; i++) {                                                                \
+                        cal_emulated_thread = team * threads + i;                                                      \
+                        stage_of(work, trunk_column(work, team), trunk_level(work, team), stage, phase);               \
+                    }                                                                                                  \
+    }
+#define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
@@ -93,8 +119,10 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#define CAL_APART __noinline__
 extern __shared__ double cal_fast_memory[];
 #define CAL_FAST_MEMORY cal_fast_memory
+#define CAL_COLUMN_MEMORY cal_fast_memory
 static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device* device, int blocks, int threads,
                               size_t bytes, const cal_device_work* work) {
     cudaLaunchAttribute overlap = {};
@@ -115,33 +143,89 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
     cal_launch(kernel, device, ((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, work)
-// phase_of(work, phase) for each phase; teams: how many a multiprocessor has registers for.
-#define CAL_TEAM_KERNEL(name, phase_of, phases, teams)                                                                 \
-    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, teams) name(const cal_device_work work) {      \
+// phase_of(work, column, phase, warps) for each phase, of the team's column; teams: how many a multiprocessor has registers for. ahead(work,
+// column, warps): reads what is constant, before the kernel before is done, and returns a sum.
+#define CAL_TEAM_KERNEL(name, ahead, phase_of, phases, warps, teams)                                                   \
+    static __global__ void __launch_bounds__((warps)*CAL_WIDTH, teams) name(const cal_device_work work) {              \
+        const cal_column* column = team_column(&work, warps);                                                          \
+        const double touched = ahead(&work, column, warps);                                                            \
         CAL_AFTER_OTHERS;                                                                                              \
         CAL_BEFORE_OTHERS;                                                                                             \
         _Pragma("unroll") for (int phase = 0; phase < (phases); phase++) {                                             \
             if (phase > 0) __syncthreads();                                                                            \
-            phase_of(&work, phase);                                                                                    \
+            phase_of(&work, column, phase, warps);                                                                     \
         }                                                                                                              \
+        use_touched(work.context.scratch, touched);                                                                    \
     }
-// The same for work.phase_count phases, one team.
-#define CAL_PHASED_KERNEL(name, phase_of)                                                                              \
-    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
+// The same without a column, for work.phase_count phases; ahead: what is read before the kernel before is done, as a sum.
+#define CAL_PHASED_KERNEL(name, phase_of, ahead)                                                                       \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, 1) name(const cal_device_work work) {          \
+        const double touched = (ahead);                                                                                \
         CAL_AFTER_OTHERS;                                                                                              \
         CAL_BEFORE_OTHERS;                                                                                             \
         for (int phase = 0; phase < work.phase_count; phase++) {                                                       \
             if (phase > 0) __syncthreads();                                                                            \
             phase_of(&work, phase);                                                                                    \
         }                                                                                                              \
+        use_touched(work.context.scratch, touched);                                                                    \
     }
-#define CAL_LAUNCH_PHASED(name, phase_of, device, work) CAL_LAUNCH_TEAMS(name, phase_of, 0, device, 1, work)
-#define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
+#define CAL_LAUNCH_TEAMS(name, phase_of, phases, warps, device, teams, doubles, work)                                  \
+    cal_launch_teams(name, device, teams, warps, (doubles) * sizeof(double), work)
+#define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
+    cal_launch_teams(name, device, teams, CAL_TEAM_WARPS, (doubles) * sizeof(double), work)
+static inline void cal_launch_teams(void (*kernel)(const cal_device_work), cal_device* device, int teams, int warps,
+                                    size_t bytes, const cal_device_work* work) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cal_launch(kernel, device, teams, warps * CAL_WIDTH, bytes, work);
+}
+// A trunk, whose columns have a team each (work.h, trunk): stage_of(work, column, its level, stage, phase). The teams are a cluster, and wait for
+// each other between stages, the warps of one between the phases of a stage; GPUs without clusters have no trunks.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define CAL_TRUNK_WAIT                                                                                                 \
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory")
+#else
+#define CAL_TRUNK_WAIT (void)0
+#endif
+#define CAL_TRUNK_KERNEL(name, ahead, stage_of, stages)                                                                \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, 1) name(const cal_device_work given) {         \
+        const cal_device_work* work = &given;                                                                          \
+        const cal_column* column = trunk_column(work, (int)blockIdx.x);                                                \
+        const int level = trunk_level(work, (int)blockIdx.x);                                                          \
+        const double touched = ahead(work, column, CAL_TEAM_WARPS);                                                    \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
+        for (int stage = 0; stage < (stages); stage++) {                                                               \
+            if (stage > 0) CAL_TRUNK_WAIT;                                                                             \
+            _Pragma("unroll") for (int phase = 0; phase < CAL_STAGE_PHASES; phase++) {                                 \
+                if (phase > 0) __syncthreads();                                                                        \
+                stage_of(work, column, level, stage, phase);                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        use_touched(work->context.scratch, touched);                                                                   \
+    }
+#define CAL_LAUNCH_TRUNK(name, device, teams, work)                                                                    \
     do {                                                                                                               \
-        const int bytes = CAL_TEAM_DOUBLES * (int)sizeof(double);                                                      \
+        const int bytes = CAL_COLUMN_DOUBLES * (int)sizeof(double);                                                    \
         cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);                                \
-        cal_launch(name, device, teams, CAL_TEAM_WARPS* CAL_WIDTH, (size_t)bytes, work);                               \
+        cal_launch_cluster(name, device, teams, (size_t)bytes, work);                                                  \
     } while (0)
+static inline void cal_launch_cluster(void (*kernel)(const cal_device_work), cal_device* device, int teams,
+                                      size_t bytes, const cal_device_work* work) {
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = (unsigned)teams, attributes[0].val.clusterDim.y = 1;
+    attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)teams);
+    config.blockDim = dim3(CAL_TEAM_WARPS * CAL_WIDTH);
+    config.dynamicSmemBytes = bytes;
+    config.stream = (cudaStream_t)cal_device_stream(device);
+    config.attrs = attributes;
+    config.numAttrs = cal_device_overlaps(device) ? 2 : 1;
+    (void)cudaLaunchKernelEx(&config, kernel, *work); // what fails is told by the next wait
+}
 #define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"
 #endif
@@ -171,9 +255,19 @@ CAL_DEVICE static inline double touch_pulls(const cal_device_work* work, int lis
 
 // The column of the thread's team; NULL: it has none. The team's warps have its blocks in turn, the first one CAL_TEAM_WARP.
 #define CAL_TEAM_WARP (CAL_OWN_WARP % CAL_TEAM_WARPS)
-CAL_DEVICE static inline const cal_column* team_column(const cal_device_work* work) {
-    const int index = CAL_OWN_WARP / CAL_TEAM_WARPS;
+CAL_DEVICE static inline const cal_column* team_column(const cal_device_work* work, int warps) {
+    const int index = CAL_OWN_WARP / warps;
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
+}
+
+// The column of a trunk's team, and its level.
+CAL_DEVICE static inline const cal_column* trunk_column(const cal_device_work* work, int team) {
+    return &work->layout.columns[work->order[work->trunk[0] + team]];
+}
+CAL_DEVICE static inline int trunk_level(const cal_device_work* work, int team) {
+    int level = 0;
+    while (work->trunk[0] + team >= work->trunk[level + 1]) level++;
+    return level;
 }
 
 // The thread's number among those of the launch.

@@ -10,16 +10,17 @@ typedef struct cal_device_mechanics {
     cal_device_launch* limb;                   // of columns without children that are wide: velocity and inertia
     // Of articulated bodies, and of the parts of assembly as well.
     cal_device_launch *forces, *velocity;
+    cal_device_launch *trunk_down,
+        *trunk_turn; // velocities of a trunk; its inertias and accelerations: of its teams; NULL: none
     cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
     cal_device_launch* ports;                     // of assembly: how ports move as seen from bases
 } cal_device_mechanics;
 
-// Walks of assembly's tree of joins, up and down again: of the elements of one height; of the last heights, in one launch.
+// Walks of assembly's tree of joins, up and down again: of the groups of a band of heights; of the last one, which turns; of elements
+// with a warp each.
 typedef struct cal_device_joins {
-    cal_device_launch *up, *down, *last;
+    cal_device_launch *up, *down, *last, *wide_up, *wide_down;
 } cal_device_joins;
-// From a height on after which none has more elements than that they are one launch: two for each warp of a team.
-enum { CAL_LAST_JOINS = 16 };
 
 // Energy and momentum at work.out, a y-shaped vector: of the columns of a level, down and up again; the ground's, into work.sums.
 typedef struct cal_device_energy {
@@ -41,6 +42,8 @@ extern "C" {
 #endif
 extern const cal_device_mechanics cal_device_aba, cal_device_assembly;
 extern const cal_device_energy cal_device_energies;
+cal_device_launch
+    cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;

@@ -1,103 +1,15 @@
-// Limbs on a device: columns that go up as soon as they have gone down. What a node keeps from its way down to its way up (Θ, h, n⁰, f⁰, z
-// and d) would be most of what a launch moves through memory, so a limb is walked in *segments* of a few nodes:
-//
-//     down          motions alone; those that segments begin with are kept, but for the last one's, which is at hand
-//     last segment  down again, all that its nodes keep into memory on chip, and up
-//     the one before …
-//
-// The numbers are those of the plain walks, and so are the bits: motions are computed twice instead of being kept. Accelerations
-// find z and d again from positions. Include after pass/aba_columns.h.
+// Wide columns of articulated bodies on a device whose joints have one degree of freedom: limbs, walked in segments (segment.h), and those
+// with children. Include after pass/aba_columns.h.
 #pragma once
-#include <assert.h>
-
-// Rows on chip of each node of a segment: those of the scratch memory (aba_body.h), then z, d and the joint's force.
-enum { LIMB_Z = CAL_SCRATCH_COUNT, LIMB_D = LIMB_Z + 3, LIMB_FORCE = LIMB_D + 3 };
-static_assert((int)LIMB_FORCE + 1 == (int)CAL_LIMB_ROWS, "a warp's memory on chip has these rows");
-
-CAL_DEVICE static inline bool has_segments(const cal_column* column) {
-    return column->child_count == 0 && !column->is_long &&
-           (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC);
-}
-
-// Where the numbers of a step of a column are, of which the first one's are known.
-LANE_INLINE place steps_below(const place* top, const cal_context* context, const cal_column* column, int kind,
-                              int steps) {
-    place at = *top;
-    at.y += steps * 2 * CAL_WIDTH, at.ydot += steps * 2 * CAL_WIDTH, at.force += steps * CAL_WIDTH;
-    at.record += steps * cal_aba_record(kind) * CAL_WIDTH;
-    at.constants = find_constants(context->layout, column, steps, CAL_OWN_LANE);
-    if (at.external) at.external += steps * 15 * CAL_WIDTH;
-    if (at.implicit) at.implicit += steps * 2 * CAL_WIDTH;
-    return at;
-}
-
-// Where the motion is kept that a segment begins with: in the scratch memory that its nodes do not need, and which a whole segment has.
-static_assert((int)CAL_LIMB_STEPS * (int)CAL_SCRATCH_COUNT >= (int)CAL_DOWN_COUNT, "a motion has room there");
-LANE_INLINE double* kept_motion(const cal_context* context, const cal_column* column, int first) {
-    return FRAME_IN_MEMORY(context, column, first) + CAL_OWN_LANE;
-}
-
-LANE_INLINE void keep_motion(double* to, const motion* m) {
-    slot_store_columns(to, 0, m->E);
-    slot_store3(to, 9, m->w), slot_store3(to, 12, m->al), slot_store3(to, 15, m->a);
-}
-
-LANE_INLINE motion take_motion(const double* from) {
-    motion m = {.E = slot_load_columns(from, 0),
-                .w = slot_load3(from, 9),
-                .al = slot_load3(from, 12),
-                .a = slot_load3(from, 15)};
-    m.A = spin_matrix(m.w, m.al);
-    return m;
-}
-
-// A joint's position and velocity, read some steps ahead of their use; beyond the end the last one's, since what is read under a
-// condition is waited for at once.
-typedef struct joint_motion {
-    lane q, v;
-} joint_motion;
-LANE_INLINE joint_motion read_joint(const place* top, int step, int count) {
-    const double* y = top->y + (step < count ? step : count - 1) * 2 * CAL_WIDTH;
-    return (joint_motion){LOAD_FAR(y, 0), LOAD_FAR(y, 1)};
-}
+#include "cuda/segment.h"
 
 LANE_INLINE void limb_run(int kind, const cal_context* context, const cal_column* column) {
-    enum { STEPS = CAL_LIMB_STEPS };
-    const int count = column->block_count, last = (count - 1) / STEPS * STEPS;
     double* const chip = context->workspace + CAL_OWN_LANE;
-    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
-    joint_motion next = read_joint(&top, 0, count), second = read_joint(&top, 1, count);
-    motion m = load_motion(context, column);
-    v3 d;
-    for (int i = 0; i < last; i++) {
-        const joint_motion own = next;
-        next = second;
-        second = read_joint(&top, i + 2, count);
-        move_on(kind, &m, own.q, own.v, find_constants(context->layout, column, i, CAL_OWN_LANE), &d);
-        if ((i + 1) % STEPS == 0 && i + 1 < last) keep_motion(kept_motion(context, column, i + 1), &m);
-    }
+    limb_walk w = begin_limb(kind, context, column);
     articulated I = {0};
-    for (int first = last; first >= 0; first -= STEPS) {
-        const int end = first + STEPS < count ? first + STEPS : count;
-        if (first < last) {
-            next = read_joint(&top, first, count), second = read_joint(&top, first + 1, count);
-            m = first > 0 ? take_motion(kept_motion(context, column, first)) : load_motion(context, column);
-        }
-        for (int i = first; i < end; i++) {
-            const joint_motion own = next;
-            const place at = steps_below(&top, context, column, kind, i);
-            const lane force = LOAD_FAR(at.force, 0);
-            next = second;
-            second = read_joint(&top, i + 2, count);
-            double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
-            move_on(kind, &m, own.q, own.v, at.constants, &d);
-            store3(rows, LIMB_Z, m.E.z);
-            store3(rows, LIMB_D, d);
-            bias(kind, m.E, m.A, m.a, at.constants, at.external, rows);
-            STORE(rows, LIMB_FORCE, force);
-        }
-        for (int i = end - 1; i >= first; i--) {
-            const place at = steps_below(&top, context, column, kind, i);
+    for (int first = w.last; first >= 0; first -= LIMB_STEPS) {
+        for (int i = fill_segment(kind, context, column, &w, first, chip) - 1; i >= first; i--) {
+            const place at = steps_below(&w.top, context, column, kind, i);
             const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
             lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
             if (at.implicit) armature = armature + LOAD(at.implicit, 0);
@@ -117,21 +29,6 @@ LANE_FUNCTION void walk_limb(const cal_context* context, const cal_column* colum
         limb_run(CAL_PRISMATIC, context, column);
 }
 
-// What an acceleration reads of a node's record and motion, some steps ahead of its use.
-typedef struct joint_answer {
-    v3 gn, gf;
-    lane k, q, v;
-} joint_answer;
-LANE_INLINE joint_answer read_answer(const place* top, int kind, int wanted, int count) {
-    const int step = wanted < count ? wanted : count - 1;
-    const double *y = top->y + step * 2 * CAL_WIDTH, *record = top->record + step * cal_aba_record(kind) * CAL_WIDTH;
-    return (joint_answer){.gn = load3_once(record, LANE(RECORD_G)),
-                          .gf = load3_once(record, LANE(RECORD_G) + 3),
-                          .k = LOAD_ONCE(record, LANE(RECORD_K)),
-                          .q = LOAD_FAR(y, 0),
-                          .v = LOAD_FAR(y, 1)};
-}
-
 LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, const cal_column* column) {
     enum { AHEAD = 2 };
     const int count = column->block_count;
@@ -140,6 +37,7 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
     find_parent(context, column, CAL_DOWN_COUNT, &slot);
     joint_answer answers[AHEAD];
     CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
+    joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     v3 al = {0}, a = {0}, d;
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     if (column->parent >= 0) al = from_parent3(&slot, ACCELERATION), a = from_parent3(&slot, ACCELERATION + 3);
@@ -148,8 +46,11 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
             const int i = first + k;
             if (i >= count) break;
             const joint_answer own = answers[k];
+            const joint_turn turned = turn;
             answers[k] = read_answer(&top, kind, i + AHEAD, count);
-            turn_axes(kind, &E, own.q, find_constants(context->layout, column, i, CAL_OWN_LANE), &d);
+            const joint_answer* after = &answers[(k + 1) % AHEAD];
+            turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
+            turn_axes(kind, &E, &turned, &d);
             const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
             double* ydot = top.ydot + i * 2 * CAL_WIDTH;
             STORE_FAR(ydot, 0, own.v);
@@ -182,4 +83,60 @@ LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_colu
         const double* E = at.record + (ball ? (int)LANE(BALL_E) : (int)LANE(FREE_E)) * CAL_WIDTH;
         slot_store_columns(context->scratch + column->end_slot + CAL_OWN_LANE, 0, load_columns(E, 0));
     }
+}
+
+// --- Columns with children: up, after these were pulled -----------------------------------------------------------------------
+
+CAL_DEVICE static inline bool has_children_and_joints(const cal_column* column) {
+    return column->child_count > 0 && (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC);
+}
+
+// What a node has left on its way down, and what it is made of: read one step ahead of its use.
+typedef struct joint_body {
+    s3 T;
+    v3 h, n, f, z, d;
+    lane mass, force, armature;
+    double* record;
+} joint_body;
+LANE_INLINE joint_body read_body(const place* top, const cal_context* context, const cal_column* column, int kind,
+                                 bool is_long, int wanted) {
+    const int step = wanted < 0 ? 0 : wanted;
+    place at = is_long ? find_place(context, column, kind, cal_aba_record(kind), step)
+                       : steps_below(top, context, column, kind, step);
+    if (!is_long) at.scratch += step * CAL_SCRATCH_COUNT * CAL_WIDTH;
+    lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
+    if (at.implicit) armature = armature + LOAD(at.implicit, 0);
+    return (joint_body){.T = load_symmetric(at.scratch, LANE(SCRATCH_T)),
+                        .h = load3(at.scratch, LANE(SCRATCH_H)),
+                        .n = load3(at.scratch, LANE(SCRATCH_N)),
+                        .f = load3(at.scratch, LANE(SCRATCH_F)),
+                        .z = load3(at.record, LANE(RECORD_Z)),
+                        .d = load3(at.record, LANE(RECORD_D)),
+                        .mass = LOAD(at.constants, CAL_CONSTANT_MASS),
+                        .force = LOAD(at.force, 0),
+                        .armature = armature,
+                        .record = at.record};
+}
+
+LANE_INLINE void assemble_joints_run(int kind, bool is_long, const cal_context* context, const cal_column* column) {
+    const int last = (is_long ? column->node_count : column->block_count) - 1;
+    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    joint_body next = read_body(&top, context, column, kind, is_long, last);
+    articulated I = load_articulated(end_sums(context, column));
+    for (int i = last; i >= 0; i--) {
+        const joint_body own = next;
+        next = read_body(&top, context, column, kind, is_long, i - 1);
+        if (i < last) add_body(&I, own.T, own.h, own.mass, own.n, own.f);
+        inbound_joint(kind, &I, own.z, own.d, own.force, own.armature, own.record, NULL);
+    }
+    leave_up(context, column, &I);
+}
+
+LANE_FUNCTION void assemble_joints(const cal_context* context, const cal_column* column) {
+    if (column->kind == CAL_PRISMATIC)
+        assemble_joints_run(CAL_PRISMATIC, column->is_long, context, column);
+    else if (column->is_long)
+        assemble_joints_run(CAL_REVOLUTE, true, context, column);
+    else
+        assemble_joints_run(CAL_REVOLUTE, false, context, column);
 }

@@ -73,10 +73,58 @@ CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int
     }
 }
 
-// The ground's sums. They are one chain, and a forest of parts has many thousands of them: the first warp, a thread per sum, adds up what
-// the others have brought on chip in the phase before.
-CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int phase) {
+// Where the shares of a block are kept until its column's are summed: nobody needs its scratch any more.
+#ifndef CAL_KEPT_SHARES
+#define CAL_KEPT_SHARES(work, column, block)                                                                           \
+    ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
+#endif
+
+// The sums of a column whose shares are kept, in the order of the tree.
+CAL_DEVICE static inline void SOLVER(sum_column)(const cal_device_work* work, const cal_column* column) {
+    if (column->is_long && CAL_OWN_LANE != 0) return;
+    const int lane = column->is_long ? 0 : CAL_OWN_LANE;
+    double sums[SOLVER_SUMS];
+    SOLVER(pull_sums)(work, pull_list(work, column, lane), sums);
+    // Read some steps ahead of the sums, which are a chain.
+    enum { AHEAD = 8 };
+    const int count = column->is_long ? column->node_count : column->block_count;
+    for (int step = count - 1; step >= 0; step -= AHEAD) {
+        double kept[AHEAD][SOLVER_SUMS];
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+            const int s = step - k < 0 ? 0 : step - k;
+            const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : lane;
+            const double* from = CAL_KEPT_SHARES(work, column, block) + l;
+            for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
+        }
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (step - k >= 0)
+            sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
+    }
+    double* out = work->context.scratch + column->up_slot + lane;
+    for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
+}
+
+CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    const double touched =
+        column ? touch_pulls(&work, pull_list(&work, column, column->is_long ? 0 : CAL_OWN_LANE)) : 0.0;
+    CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
+    if (!column) return;
+    SOLVER(sum_column)(&work, column);
+    use_touched(work.context.scratch, touched);
+}
+
+// The sums of the first levels, which have few columns, the deepest first; then the ground's. Those are one chain, and a forest of parts has many
+// thousands of them: the first warp, a thread per sum, adds up what the others have brought on chip in the phase before.
+CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int number) {
+    if (number < work->sum_levels) {
+        const int level = work->sum_levels - 1 - number, end = work->sum_first[level] + work->sum_count[level];
+        for (int i = work->sum_first[level] + CAL_TEAM_WARP; i < end; i += CAL_TEAM_WARPS)
+            SOLVER(sum_column)(work, &work->layout.columns[work->order[i]]);
+        return;
+    }
     enum { PIECE = CAL_SUMS_PIECE };
+    const int phase = number - work->sum_levels, last = work->phase_count - work->sum_levels - 1;
     double *next = CAL_FAST_MEMORY + phase % 2 * PIECE * SOLVER_SUMS,
            *now = CAL_FAST_MEMORY + (phase + 1) % 2 * PIECE * SOLVER_SUMS,
            *sum = CAL_FAST_MEMORY + 2 * PIECE * SOLVER_SUMS + CAL_OWN_LANE;
@@ -93,10 +141,10 @@ CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int phase) {
         const int left = all - (phase - 1) * PIECE, end = phase == 0 ? 0 : left < PIECE ? left : PIECE;
         for (int i = 0; i < end; i++) value = join(value, now[own * PIECE + i], own < SOLVER_MAXIMA);
         *sum = value;
-        if (phase == work->phase_count - 1) work->sums[own] = value;
+        if (phase == last) work->sums[own] = value;
     }
 }
-CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase))
+CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), 0.0)
 
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     cal_column piece;
@@ -118,12 +166,6 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
     SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
 }
 
-// Where the shares of a block are kept until its column's are summed: nobody needs its scratch any more.
-#ifndef CAL_KEPT_SHARES
-#define CAL_KEPT_SHARES(work, column, block)                                                                           \
-    ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
-#endif
-
 // The follow-up of every column. Where nothing hangs below, the sums too; else the shares wait for those from below.
 CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -143,36 +185,6 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     }
     double* out = context.scratch + column->up_slot + CAL_OWN_LANE;
     for (int i = 0; ends && i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
-}
-
-// The sums of columns whose shares are kept, in the order of the tree.
-CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
-    const cal_column* column = own_column(&work);
-    const int lane = !column || column->is_long ? 0 : CAL_OWN_LANE;
-    const int list = column ? pull_list(&work, column, lane) : 0;
-    const double touched = touch_pulls(&work, list);
-    CAL_AFTER_OTHERS;
-    CAL_BEFORE_OTHERS;
-    if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
-    double sums[SOLVER_SUMS];
-    SOLVER(pull_sums)(&work, list, sums);
-    // Read some steps ahead of the sums, which are a chain.
-    enum { AHEAD = 8 };
-    const int count = column->is_long ? column->node_count : column->block_count;
-    for (int step = count - 1; step >= 0; step -= AHEAD) {
-        double kept[AHEAD][SOLVER_SUMS];
-        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
-            const int s = step - k < 0 ? 0 : step - k;
-            const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : lane;
-            const double* from = CAL_KEPT_SHARES(&work, column, block) + l;
-            for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
-        }
-        CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (step - k >= 0)
-            sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
-    }
-    double* out = work.context.scratch + column->up_slot + lane;
-    for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
-    use_touched(out, touched);
 }
 
 // Most of the registers would be for quaternions, which few columns have.
@@ -309,8 +321,8 @@ SOLVER_LAUNCH(batch_begin)
 #endif
 static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int pulls) {
     cal_device_work own = *work;
-    own.phase_count = (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
-    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, &own);
+    own.phase_count = work->sum_levels + (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
+    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, 1, CAL_TEAM_DOUBLES, &own);
 }
 
 CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {

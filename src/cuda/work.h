@@ -8,8 +8,13 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one, all
-// elements of one height are worked on at the same time, and the last heights, which have few, by one team, height after height.
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one. Heights
+// that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of
+// subtrees of it, height after height, whose numbers never leave its multiprocessor's cache in between:
+//
+//     last band    ───────── one team, up and down again ─────────
+//     band 2       ── group ──  ── group ──  ── group ──  ── group
+//     band 1, 0    joins side by side, each with a warp of its own
 //
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once
@@ -18,6 +23,13 @@
 #include "pass/solver_ops.h"
 
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
+enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
+enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
+enum {
+    CAL_TRUNK_LEVELS = 8,
+    CAL_TRUNK_TEAMS = 8,
+    CAL_STAGE_PHASES = 2
+}; // as many teams as a cluster has on every GPU that has clusters
 
 typedef struct cal_device_work {
     cal_layout layout;   // its arrays are the device's
@@ -30,14 +42,22 @@ typedef struct cal_device_work {
     const int32_t* first_pull;
     const uint32_t* pulls;
     int first, count;
+    // The first levels, if they have few columns and all of these have children: level i has order[trunk[i]] … order[trunk[i + 1] - 1].
+    // They are one launch, and each column has a team: what takes time there is that each level waits for the one before it.
+    int trunk_levels, trunk[CAL_TRUNK_LEVELS + 1];
     int ahead; // how many blocks of a column are read ahead (ahead.h); 0: none, launches that fill a device
     // Assembly, by value: nobody waits for where things are. Its schedule and slots are these.
     cal_assembly assembly;
     cal_schedule schedule;
     cal_slot_layout slots;
-    const int32_t* heights; // assembly: first of each height's elements in the schedule's order, and the end
-    int phase_count;        // of kernels with phases (kernel.h)
-    int ground_pulls;       // how many the ground has
+    // Assembly: of group g of a band, the elements of its height h are schedule.order[starts[i]] … order[starts[i + 1] - 1],
+    // i = first + g (heights + 1) + h; the launch goes down again after `turn` phases.
+    const int32_t* starts;
+    int heights, turn;
+    int phase_count;  // of kernels with phases (kernel.h)
+    int ground_pulls; // how many the ground has
+    // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
+    int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
     // A batch: groups, and how far apart their numbers are.
     int groups, walk_length;
     const cal_step* steps;
@@ -62,4 +82,6 @@ typedef struct cal_device_work {
     const void* control; // what interpolate reads
     double time;
     double* out;
+    const int32_t* positions; // of `count` numbers in `out`, and where they go
+    double* gathered;
 } cal_device_work;

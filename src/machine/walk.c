@@ -65,7 +65,8 @@ static bool walk_stages(const cal_plan* plan, const cal_state* state, int proces
     const cal_context* context = &state->context;
     for (; at->stage < plan->stage_count; at->stage++, at->begun = false) {
         const cal_stage* stage = &plan->stages[at->stage];
-        const cal_pass* up = stage->up && stage->up->for_solver && !context->solver ? NULL : stage->up;
+        const bool follows = context->solver && (!context->solver_ops || context->solver_ops->follow_up);
+        const cal_pass* up = stage->up && stage->up->for_solver && !follows ? NULL : stage->up;
         if (!at->begun) {
             if (exchange->may_begin && !exchange->may_begin(exchange, stage)) return false;
             exchange->begin(exchange, stage, up);

@@ -8,11 +8,6 @@
 typedef double cal_four __attribute__((vector_size(32)));
 #define CAL_SHUFFLE __builtin_shufflevector
 
-// They are compiled into whoever calls them: nobody passes such a vector on.
-#if defined(__GNUC__)
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
 // The number after the three is read as well; and is written, where one comes that is written later.
 CAL_WIDE_INLINE cal_four cal_load_four(const double* from) {
     cal_four out;

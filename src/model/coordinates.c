@@ -51,6 +51,11 @@ void cal_model_normalize(const cal_model* model, double* q) {
 }
 
 void cal_model_displace(const cal_model* model, const double* change, double factor, double* q) {
+    // No joint has a quaternion.
+    if (model->q_count == model->v_count) {
+        for (int i = 0; i < model->q_count; i++) q[i] += factor * change[i];
+        return;
+    }
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
         cal_joint_displace((int)joint->def->kind, change + joint->first_v, factor, q + joint->first_q);

@@ -127,26 +127,39 @@ LANE_INLINE void turn_motion(motion* m, m3 L, v3 r, lane v, v3* d) {
     m->w = v3_add(m->w, zv);
 }
 
-// Of a node with one degree of freedom: its axes from its parent's, and its origin d as seen from the parent's.
+// Of a node with one degree of freedom, what does not recur along a chain: its rotation in its parent and its origin there, but for what a
+// prismatic joint adds; position and velocity.
+#define joint_turn LANE(cal_joint_turn)
+#define find_turn LANE(cal_find_turn)
+typedef struct joint_turn {
+    m3 L;
+    v3 r;
+    lane q, v;
+} joint_turn;
+LANE_INLINE joint_turn find_turn(int kind, lane q, lane v, const double* constants) {
+    return (joint_turn){.L = kind == CAL_REVOLUTE ? revolute_rotation(constants, q)
+                                                  : load_rows(constants, CAL_CONSTANT_ROTATION),
+                        .r = load3(constants, CAL_CONSTANT_OFFSET),
+                        .q = q,
+                        .v = v};
+}
+
+// Its axes from its parent's, and its origin d as seen from the parent's.
 #define turn_axes LANE(cal_turn_axes)
-LANE_INLINE void turn_axes(int kind, m3* E, lane q, const double* constants, v3* d) {
-    *d = m3_times(*E, load3(constants, CAL_CONSTANT_OFFSET));
-    if (kind == CAL_REVOLUTE) {
-        *E = m3_product(*E, revolute_rotation(constants, q));
-    } else {
-        *E = m3_product(*E, load_rows(constants, CAL_CONSTANT_ROTATION));
-        *d = v3_fma_scale(E->z, q, *d);
-    }
+LANE_INLINE void turn_axes(int kind, m3* E, const joint_turn* turn, v3* d) {
+    *d = m3_times(*E, turn->r);
+    *E = m3_product(*E, turn->L);
+    if (kind == CAL_PRISMATIC) *d = v3_fma_scale(E->z, turn->q, *d);
 }
 
 // The same of its motion.
 #define move_on LANE(cal_move_on)
-LANE_INLINE void move_on(int kind, motion* m, lane q, lane v, const double* constants, v3* d) {
+LANE_INLINE void move_on(int kind, motion* m, const joint_turn* turn, v3* d) {
     if (kind == CAL_REVOLUTE) {
-        turn_motion(m, revolute_rotation(constants, q), load3(constants, CAL_CONSTANT_OFFSET), v, d);
+        turn_motion(m, turn->L, turn->r, turn->v, d);
     } else {
-        turn_axes(kind, &m->E, q, constants, d);
-        const v3 zv = v3_scale(m->E.z, v + v);
+        turn_axes(kind, &m->E, turn, d);
+        const v3 zv = v3_scale(m->E.z, turn->v + turn->v);
         m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, *d)));
     }
     m->A = spin_matrix(m->w, m->al);
@@ -157,8 +170,9 @@ LANE_INLINE void move_on(int kind, motion* m, lane q, lane v, const double* cons
 LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants, const double* external,
                           double* record, double* scratch) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
+        const joint_turn turn = find_turn(kind, LOAD(y, 0), LOAD(y, 1), constants);
         v3 d;
-        move_on(kind, m, LOAD(y, 0), LOAD(y, 1), constants, &d);
+        move_on(kind, m, &turn, &d);
         store3_once(record, LANE(RECORD_Z), m->E.z);
         store3_once(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
@@ -184,18 +198,20 @@ LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* co
 }
 
 // The node's own inertia and bias added to what came from below.
-#define add_own LANE(cal_add_own)
-LANE_INLINE void add_own(articulated* I, const double* constants, const double* scratch) {
-    const s3 T = load_symmetric(scratch, LANE(SCRATCH_T));
-    const v3 h = load3(scratch, LANE(SCRATCH_H));
-    const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
+#define add_body LANE(cal_add_body)
+LANE_INLINE void add_body(articulated* I, s3 T, v3 h, lane mass, v3 n, v3 f) {
     I->T = s3_add(T, I->T);
     I->H.x.y = h.z + I->H.x.y, I->H.x.z = -h.y + I->H.x.z;
     I->H.y.x = -h.z + I->H.y.x, I->H.y.z = h.x + I->H.y.z;
     I->H.z.x = h.y + I->H.z.x, I->H.z.y = -h.x + I->H.z.y;
     I->M.xx = mass + I->M.xx, I->M.yy = mass + I->M.yy, I->M.zz = mass + I->M.zz;
-    I->n = v3_add(load3(scratch, LANE(SCRATCH_N)), I->n);
-    I->f = v3_add(load3(scratch, LANE(SCRATCH_F)), I->f);
+    I->n = v3_add(n, I->n);
+    I->f = v3_add(f, I->f);
+}
+#define add_own LANE(cal_add_own)
+LANE_INLINE void add_own(articulated* I, const double* constants, const double* scratch) {
+    add_body(I, load_symmetric(scratch, LANE(SCRATCH_T)), load3(scratch, LANE(SCRATCH_H)),
+             LOAD(constants, CAL_CONSTANT_MASS), load3(scratch, LANE(SCRATCH_N)), load3(scratch, LANE(SCRATCH_F)));
 }
 
 // Moves an inertia by d: H′ = H + [d]× M, Θ′ = Θ − H [d]× + [d]× H′ᵀ, n′ = n + d × f.
@@ -299,29 +315,47 @@ LANE_FUNCTION void inbound_free(articulated* I, const double* force, const doubl
     *I = (articulated){0};
 }
 
-// One step inbound of a node with one degree of freedom; force: the joint's, armature: with what a solver adds to it. response: where
-// it leaves U and D⁻¹, or NULL.
+// What a node with one degree of freedom answers with: U at its origin, g = D⁻¹ U at its parent's, D⁻¹, k = D⁻¹ u.
+#define joint_response LANE(cal_joint_response)
+typedef struct joint_response {
+    v3 n, uf, gn, gf;
+    lane Di, k;
+} joint_response;
+
+// One step inbound of such a node; force: the joint's, armature: with what a solver adds to it.
+#define eliminate_joint LANE(cal_eliminate_joint)
+LANE_INLINE void eliminate_joint(int kind, articulated* I, v3 z, v3 d, lane force, lane armature, joint_response* out) {
+    const bool turns = kind == CAL_REVOLUTE;
+    out->n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
+    out->uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
+    const lane D = v3_dot(z, turns ? out->n : out->uf) + armature;
+    const lane u = force - v3_dot(z, turns ? I->n : I->f);
+    out->Di = lane_set(1.0) / D;
+    move(I, d);
+    const v3 un = v3_fma_cross(d, out->uf, out->n);
+    out->gn = v3_scale(un, out->Di), out->gf = v3_scale(out->uf, out->Di);
+    out->k = u * out->Di;
+    eliminate(I, un, out->uf, out->gn, out->gf, out->k);
+}
+
+#define keep_response LANE(cal_keep_response)
+LANE_INLINE void keep_response(double* record, const joint_response* response) {
+    store3_once(record, LANE(RECORD_G), response->gn);
+    store3_once(record, LANE(RECORD_G) + 3, response->gf);
+    STORE_ONCE(record, LANE(RECORD_K), response->k);
+}
+
+// The same with what it keeps; response: where it leaves U and D⁻¹, or NULL.
 #define inbound_joint LANE(cal_inbound_joint)
 LANE_INLINE void inbound_joint(int kind, articulated* I, v3 z, v3 d, lane force, lane armature, double* record,
                                double* response) {
-    const bool turns = kind == CAL_REVOLUTE;
-    const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
-    const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
-    const lane D = v3_dot(z, turns ? n : uf) + armature;
-    const lane u = force - v3_dot(z, turns ? I->n : I->f);
-    const lane Di = lane_set(1.0) / D;
-    move(I, d);
-    const v3 un = v3_fma_cross(d, uf, n);
-    const v3 gn = v3_scale(un, Di), gf = v3_scale(uf, Di);
-    const lane k = u * Di;
-    eliminate(I, un, uf, gn, gf, k);
-    store3_once(record, LANE(RECORD_G), gn);
-    store3_once(record, LANE(RECORD_G) + 3, gf);
-    STORE_ONCE(record, LANE(RECORD_K), k);
+    joint_response own;
+    eliminate_joint(kind, I, z, d, force, armature, &own);
+    keep_response(record, &own);
     if (response) {
-        store3(response, 0, n);
-        store3(response, 3, uf);
-        STORE(response, CAL_ABA_OVER, Di);
+        store3(response, 0, own.n);
+        store3(response, 3, own.uf);
+        STORE(response, CAL_ABA_OVER, own.Di);
     }
 }
 

@@ -7,6 +7,7 @@
 // the same order, so both give the same bits.
 #include "pass/aba.h"
 #include "pass/joint_force.h"
+#include <string.h>
 
 #define CAL_BODY "pass/aba_body.h"
 #define CAL_COLUMNS "pass/aba_columns.h"
@@ -14,6 +15,12 @@
 #if CAL_WIDTH > 1
 #include "pass/aba_chain.h"
 #endif
+#define RIDERS 2
+#include "pass/aba_riding.h"
+#define RIDERS 4
+#include "pass/aba_riding.h"
+#define RIDERS 8
+#include "pass/aba_riding.h"
 
 void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {
     const cal_column* column = &context->layout->columns[index];
@@ -28,7 +35,13 @@ void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {
 }
 
 void KERNEL(cal_aba_inertia)(const cal_context* context, int index) {
-    RUN(inbound_column, context, &context->layout->columns[index]);
+    const cal_column* column = &context->layout->columns[index];
+    if (context->riders && context->riders->column == index) {
+        const int count = context->riders->count;
+        (count <= 2 ? ride_column_2 : count <= 4 ? ride_column_4 : ride_column_8)(context, column);
+        return;
+    }
+    RUN(inbound_column, context, column);
 }
 
 void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {

@@ -14,17 +14,28 @@ LANE_INLINE motion load_motion(const cal_context* context, const cal_column* col
 }
 
 // Leaves what the children read, and begins the sums that they add to with the last node's own inertia.
-#define leave_end LANE(cal_leave_end)
-LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
+#define leave_motion LANE(cal_leave_motion)
+LANE_INLINE void leave_motion(const cal_context* context, const cal_column* column, const motion* m) {
     if (column->child_count == 0) return;
     slot_room room;
     double* end = end_room(context, column, &room);
     slot_store_columns(end, 0, m->E);
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     close_end(context, column, &room, CAL_DOWN_COUNT);
+}
+
+#define leave_own LANE(cal_leave_own)
+LANE_INLINE void leave_own(const cal_context* context, const cal_column* column, const place* last) {
+    if (column->child_count == 0) return;
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
     store_articulated(end_sums(context, column), &I);
+}
+
+#define leave_end LANE(cal_leave_end)
+LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
+    leave_motion(context, column, m);
+    leave_own(context, column, last);
 }
 
 #define find_response LANE(cal_find_response)

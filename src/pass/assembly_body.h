@@ -4,6 +4,9 @@
 
 #define placing LANE(cal_lane_placing)
 #define displace LANE(cal_displace)
+#define displace_joint LANE(cal_displace_joint)
+#define displace_turning LANE(cal_displace_turning)
+#define push_column LANE(cal_push_column)
 #define push_slots LANE(cal_push_slots)
 #define sum_slots LANE(cal_sum_slots)
 #define inbound_part LANE(cal_inbound_part)
@@ -15,40 +18,61 @@ typedef struct placing {
     v3 r, u; // position and velocity of its origin
 } placing;
 
-// One step outbound: aba_body.h's motion, with position and velocity.
-LANE_INLINE void displace(int kind, placing* p, const double* y, const double* constants) {
+// A step outbound to a node that turns by L in its parent and has its origin at r there. turns: with which velocity in its own axes; NULL:
+// with `rate` about its z.
+LANE_INLINE void displace_turning(placing* p, m3 L, v3 r, lane rate, const v3* turns) {
     motion* m = &p->m;
-    const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
-    if (kind == CAL_FREE) {
-        m->E = m3_quaternion(LOAD(y, 3), LOAD(y, 4), LOAD(y, 5), LOAD(y, 6));
-        m->w = m3_times(m->E, load3(y, 10));
-        p->r = load3(y, 0);
-        p->u = load3(y, 7);
-        return;
-    }
-    v3 d = m3_times(m->E, r);
-    if (kind == CAL_PRISMATIC) {
-        m->E = m3_product(m->E, load_rows(constants, CAL_CONSTANT_ROTATION));
-        const v3 z = m->E.z, slide = v3_scale(z, LOAD(y, 1));
-        d = v3_fma_scale(z, LOAD(y, 0), d);
-        m->a = v3_fma_cross(m->w, v3_add(slide, slide), v3_add(m->a, m3_times(spin_matrix(m->w, m->al), d)));
-        p->u = v3_add(p->u, v3_fma_cross(m->w, d, slide));
-        p->r = v3_add(p->r, d);
-        return;
-    }
-    const m3 L = kind == CAL_REVOLUTE ? revolute_rotation(constants, LOAD(y, 0))
-                                      : m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
-                                                   m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+    const v3 d = m3_times(m->E, r);
     m->a = v3_add(m->a, m3_times(spin_matrix(m->w, m->al), d));
     p->u = v3_fma_cross(m->w, d, p->u);
     p->r = v3_add(p->r, d);
     m->E = m3_product(m->E, L);
-    const v3 turn = kind == CAL_REVOLUTE ? v3_scale(m->E.z, LOAD(y, 1)) : m3_times(m->E, load3(y, 4));
+    const v3 turn = turns ? m3_times(m->E, *turns) : v3_scale(m->E.z, rate);
     m->al = v3_add(m->al, v3_cross(m->w, turn));
     m->w = v3_add(m->w, turn);
 }
 
-// σ, η and what goes on of a column's forces, for a joint of one degree: g = D⁻¹U at the parent's origin, k = D⁻¹u.
+// One step outbound: aba_body.h's motion, with position and velocity. Of a node with one degree of freedom, and of any.
+LANE_INLINE void displace_joint(int kind, placing* p, const joint_turn* turn) {
+    if (kind == CAL_REVOLUTE) {
+        displace_turning(p, turn->L, turn->r, turn->v, NULL);
+        return;
+    }
+    motion* m = &p->m;
+    v3 d;
+    turn_axes(kind, &m->E, turn, &d);
+    const v3 slide = v3_scale(m->E.z, turn->v);
+    m->a = v3_fma_cross(m->w, v3_add(slide, slide), v3_add(m->a, m3_times(spin_matrix(m->w, m->al), d)));
+    p->u = v3_add(p->u, v3_fma_cross(m->w, d, slide));
+    p->r = v3_add(p->r, d);
+}
+LANE_INLINE void displace(int kind, placing* p, const double* y, const double* constants) {
+    if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
+        const joint_turn turn = find_turn(kind, LOAD(y, 0), LOAD(y, 1), constants);
+        displace_joint(kind, p, &turn);
+    } else if (kind == CAL_BALL) {
+        const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
+                                m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+        const v3 turns = load3(y, 4);
+        displace_turning(p, L, load3(constants, CAL_CONSTANT_OFFSET), lane_set(0.0), &turns);
+    } else {
+        p->m.E = m3_quaternion(LOAD(y, 3), LOAD(y, 4), LOAD(y, 5), LOAD(y, 6));
+        p->m.w = m3_times(p->m.E, load3(y, 10));
+        p->r = load3(y, 0);
+        p->u = load3(y, 7);
+    }
+}
+
+// σ of one column's forces, and what goes on of them.
+LANE_INLINE lane push_column(bool turns, v3 z, v3 d, v3 gn, v3 gf, v3* n, v3* f) {
+    const lane s = turns ? v3_dot(z, *n) : v3_dot(z, *f);
+    *n = v3_fma_cross(d, *f, *n);
+    *n = (v3){lane_fnma(gn.x, s, n->x), lane_fnma(gn.y, s, n->y), lane_fnma(gn.z, s, n->z)};
+    *f = (v3){lane_fnma(gf.x, s, f->x), lane_fnma(gf.y, s, f->y), lane_fnma(gf.z, s, f->z)};
+    return s;
+}
+
+// σ, η and what goes on of the forces of all columns, for a joint of one degree: g = D⁻¹U at the parent's origin, k = D⁻¹u.
 LANE_INLINE void push_slots(int slots, bool turns, v3 z, v3 d, v3 gn, v3 gf, lane Di, lane k, double* area,
                             double* answer) {
     const int columns = 6 * slots;
@@ -58,10 +82,7 @@ LANE_INLINE void push_slots(int slots, bool turns, v3 z, v3 d, v3 gn, v3 gf, lan
     int at = 0;
     for (int i = 0; i < columns; i++) {
         v3 n = load3(area, 6 * i), f = load3(area, 6 * i + 3);
-        const lane s = turns ? v3_dot(z, n) : v3_dot(z, f), eta = s * Di;
-        n = v3_fma_cross(d, f, n);
-        n = (v3){lane_fnma(gn.x, s, n.x), lane_fnma(gn.y, s, n.y), lane_fnma(gn.z, s, n.z)};
-        f = (v3){lane_fnma(gf.x, s, f.x), lane_fnma(gf.y, s, f.y), lane_fnma(gf.z, s, f.z)};
+        const lane s = push_column(turns, z, d, gn, gf, &n, &f), eta = s * Di;
         store3(area, 6 * i, n);
         store3(area, 6 * i + 3, f);
         STORE(answer, i, eta);
@@ -154,18 +175,15 @@ LANE_INLINE void inbound_part(int kind, int slots, articulated* I, const double*
         inbound(kind, I, force, constants, NULL, record, NULL);
     } else {
         const bool turns = kind == CAL_REVOLUTE;
-        const v3 z = load3(record, LANE(RECORD_Z));
-        const lane D =
-            v3_dot(z, turns ? s3_times(I->T, z) : s3_times(I->M, z)) + LOAD(constants, CAL_CONSTANT_ARMATURE);
-        inbound(kind, I, force, constants, NULL, record, NULL);
-        const v3 d = load3(record, LANE(RECORD_D)), gn = load3(record, LANE(RECORD_G)),
-                 gf = load3(record, LANE(RECORD_G) + 3);
-        const lane Di = lane_set(1.0) / D, k = LOAD(record, LANE(RECORD_K));
+        const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
+        joint_response own;
+        eliminate_joint(kind, I, z, d, LOAD(force, 0), LOAD(constants, CAL_CONSTANT_ARMATURE), &own);
+        keep_response(record, &own);
         // The parts of a chain have one slot; a number that the compiler knows keeps its columns in registers.
         if (slots == 1)
-            push_slots(1, turns, z, d, gn, gf, Di, k, area, answer);
+            push_slots(1, turns, z, d, own.gn, own.gf, own.Di, own.k, area, answer);
         else
-            push_slots(slots, turns, z, d, gn, gf, Di, k, area, answer);
+            push_slots(slots, turns, z, d, own.gn, own.gf, own.Di, own.k, area, answer);
     }
 }
 

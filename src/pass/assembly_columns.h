@@ -78,6 +78,16 @@ LANE_INLINE void start_slot(double* area, int slot, int l) {
     for (int i = 0; i < 6; i++) area[(36 * slot + 7 * i) * CAL_WIDTH + l] = 1.0;
 }
 
+// I and p as an element has them.
+#define list_inertia LANE(cal_list_inertia)
+LANE_INLINE void list_inertia(const articulated* I, lane* out) {
+    const lane values[CAL_ELEMENT_COLUMNS] = {I->T.xx,  I->T.xy,  I->T.yy,  I->T.xz,  I->T.yz,  I->T.zz,  I->H.x.x,
+                                              I->H.x.y, I->H.x.z, I->M.xx,  I->H.y.x, I->H.y.y, I->H.y.z, I->M.xy,
+                                              I->M.yy,  I->H.z.x, I->H.z.y, I->H.z.z, I->M.xz,  I->M.yz,  I->M.zz,
+                                              I->n.x,   I->n.y,   I->n.z,   I->f.x,   I->f.y,   I->f.z};
+    for (int i = 0; i < CAL_ELEMENT_COLUMNS; i++) out[i] = values[i];
+}
+
 // Leaves the parts' own elements: I, p, and E, c, Λ of their ports, which are in the order of their slots.
 #define leave_parts LANE(cal_leave_parts)
 LANE_INLINE void leave_parts(const cal_context* context, const cal_column* column, const articulated* I,
@@ -85,9 +95,8 @@ LANE_INLINE void leave_parts(const cal_context* context, const cal_column* colum
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* schedule = assembly->schedule;
     const size_t index = (size_t)(column - context->layout->columns);
-    const lane values[27] = {I->T.xx, I->T.xy,  I->T.yy,  I->T.xz,  I->T.yz, I->T.zz, I->H.x.x, I->H.x.y, I->H.x.z,
-                             I->M.xx, I->H.y.x, I->H.y.y, I->H.y.z, I->M.xy, I->M.yy, I->H.z.x, I->H.z.y, I->H.z.z,
-                             I->M.xz, I->M.yz,  I->M.zz,  I->n.x,   I->n.y,  I->n.z,  I->f.x,   I->f.y,   I->f.z};
+    lane values[CAL_ELEMENT_COLUMNS];
+    list_inertia(I, values);
     CAL_EACH_LANE(l, CAL_LANES) {
         const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)l];
         if (part < 0) continue;
@@ -95,9 +104,9 @@ LANE_INLINE void leave_parts(const cal_context* context, const cal_column* colum
         const int32_t* port = assembly->slots->table + assembly->slots->columns[index].table + l;
         double* out = cal_element_numbers(assembly, own->element);
 #if CAL_LANES == 1
-        for (int i = 0; i < 27; i++) out[i] = values[i];
+        for (int i = 0; i < CAL_ELEMENT_COLUMNS; i++) out[i] = values[i];
 #else
-        for (int i = 0; i < 27; i++) out[i] = values[i][l];
+        for (int i = 0; i < CAL_ELEMENT_COLUMNS; i++) out[i] = values[i][l];
 #endif
         // Slots of a lane are the part's ports, but in an order of their own.
         const int columns = 6 * slots, kept = 6 * own->port_count;

@@ -16,14 +16,24 @@ CAL_DEVICE static inline double cross_at(const double* a, const double* b, int i
     return a[j] * b[k] - a[k] * b[j];
 }
 
-// What the members of a team leave for each other: the tip's vectors, turned as its base is; what Coriolis' law takes.
+// What the members of a team leave for each other: the tip's vectors, turned as its base is; what Coriolis' law takes. And what they
+// bring, all at once.
 typedef struct cal_compose_room {
     double spin[3], turn[3], pull[3], arm[3], rate[3], swing[3];
+    cal_placing base, tip;
 } cal_compose_room;
 
-// `out` is neither of the others.
-CAL_DEVICE static inline void compose(const cal_placing* base, const cal_placing* tip, cal_placing* out,
+enum { CAL_PLACING_NUMBERS = sizeof(cal_placing) / sizeof(double) };
+CAL_DEVICE static inline void copy_motion(const cal_placing* from, cal_placing* to) {
+    CAL_ENTRIES(i, CAL_PLACING_NUMBERS)((double*)to)[i] = ((const double*)from)[i];
+}
+
+CAL_DEVICE static inline void compose(const cal_placing* its_base, const cal_placing* its_tip, cal_placing* out,
                                       cal_compose_room* room) {
+    const cal_placing *base = &room->base, *tip = &room->tip;
+    copy_motion(its_base, &room->base);
+    copy_motion(its_tip, &room->tip);
+    CAL_TEAM_WAIT();
     const double *E = base->rotation, *w = base->angular;
     const double* moves = (const double*)tip + 9;
     double* turned = (double*)room;
@@ -50,11 +60,6 @@ CAL_DEVICE static inline void compose(const cal_placing* base, const cal_placing
             base->pulling[i] + room->pull[i] + (cross_at(w, room->swing, i) + cross_at(base->turning, room->arm, i));
     }
     CAL_TEAM_WAIT();
-}
-
-enum { CAL_PLACING_NUMBERS = sizeof(cal_placing) / sizeof(double) };
-CAL_DEVICE static inline void copy_motion(const cal_placing* from, cal_placing* to) {
-    CAL_ENTRIES(i, CAL_PLACING_NUMBERS)((double*)to)[i] = ((const double*)from)[i];
 }
 
 // At rest on the ground, which gravity pulls.

@@ -17,15 +17,15 @@ LANE_INLINE void turn_out(const double* from, int count, double* const* to, int 
 }
 
 #if CAL_LANES == 1
-// One element where its numbers are, or those of a and b where they were brought.
-LANE_INLINE void LANE(join_one)(const cal_assembly* assembly, const cal_element* e, double* a_at, double* b_at,
-                                join_room* room, double* work) {
+// One element where its numbers are.
+LANE_INLINE void LANE(join_one)(const cal_assembly* assembly, const cal_element* e, join_room* room, double* work) {
     const cal_schedule* s = assembly->schedule;
-    const element_view left = look_at(a_at, s->elements[e->a].columns);
-    const element_view right = look_at(b_at, s->elements[e->b].columns);
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    const element_view left = look_at(assembly->numbers + a->numbers, a->columns);
+    const element_view right = look_at(assembly->numbers + b->numbers, b->columns);
     const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
     LANE(cal_join_below)
-    (&left, &right, e->tip, s->maps + e->first_map, &out, assembly->numbers + e->join, room, work);
+    (&left, &right, e->tip, false, s->maps + e->first_map, &out, assembly->numbers + e->join, room, work);
 }
 
 LANE_INLINE void LANE(part_one)(const cal_assembly* assembly, const cal_element* e, join_room* room) {
@@ -42,12 +42,13 @@ LANE_INLINE void LANE(part_one)(const cal_assembly* assembly, const cal_element*
 #ifndef CAL_TEAM_OF_ONE_JOIN
 LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
     const cal_schedule* s = assembly->schedule;
-    const cal_element *e = &s->elements[members[0]], *a = &s->elements[e->a], *b = &s->elements[e->b];
+    const cal_element* e = &s->elements[members[0]];
     join_room room;
 #if CAL_LANES == 1
     (void)count;
-    LANE(join_one)(assembly, e, assembly->numbers + a->numbers, assembly->numbers + b->numbers, &room, work);
+    LANE(join_one)(assembly, e, &room, work);
 #else
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
     const int32_t* map = s->maps + e->first_map;
     const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b), size = (int)cal_element_size(e);
     double *a_at = work, *b_at = a_at + a_size * CAL_LANES, *at = b_at + b_size * CAL_LANES;
@@ -65,7 +66,7 @@ LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t*
     turn_in(from_b, b_size, b_at);
     const element_view left = look_at(a_at, a->columns), right = look_at(b_at, b->columns),
                        out = look_at(at, e->columns);
-    LANE(cal_join_below)(&left, &right, e->tip, map, &out, join, &room, columns);
+    LANE(cal_join_below)(&left, &right, e->tip, false, map, &out, join, &room, columns);
     turn_out(at, size, to, count);
     turn_out(join, CAL_JOIN_NUMBERS, to_join, count);
 #endif

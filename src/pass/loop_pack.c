@@ -74,7 +74,7 @@ void cal_pack_add(cal_loop_pack* pack, const cal_model* model, int constraint, c
 typedef void rows_kernel(cal_loop_pack* pack, const cal_node_motion* motions, cal_row* rows);
 rows_kernel cal_pack_make_rows_w1, cal_pack_make_rows_w1_fma, cal_pack_make_rows_w2, cal_pack_make_rows_w4,
     cal_pack_make_rows_w8;
-typedef void inbound_kernel(const cal_loop_pack* pack, const cal_mass_factor* tree, double* y, double* squares);
+typedef void inbound_kernel(const cal_loop_pack* pack, const cal_mass_factor* tree, const cal_pack_inbound_rows* out);
 inbound_kernel cal_pack_inbound_w1, cal_pack_inbound_w1_fma, cal_pack_inbound_w2, cal_pack_inbound_w4,
     cal_pack_inbound_w8;
 
@@ -83,7 +83,8 @@ void cal_pack_make_rows(cal_loop_pack* pack, int variant, const cal_node_motion*
     kernels[variant](pack, motions, rows);
 }
 
-void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree, double* y, double* squares) {
+void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree,
+                      const cal_pack_inbound_rows* out) {
     static inbound_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_pack_inbound);
-    kernels[variant](pack, tree, y, squares);
+    kernels[variant](pack, tree, out);
 }

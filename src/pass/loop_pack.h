@@ -24,13 +24,14 @@ typedef struct cal_pack_shape {
     int8_t joint[CAL_PACK_PLACES], parent[CAL_PACK_PLACES], touched[2];
 } cal_pack_shape;
 
-// Where numbers of a pack are, CAL_PACK_LANES each: frames of a and b, the length, wrenches on b and a per row.
+// Where numbers of a pack are, CAL_PACK_LANES each: frames of a and b, the length; per row wrenches on b and a, and its bias.
 enum {
     CAL_PACK_ROTATION = 0,
     CAL_PACK_OFFSET = 18,
     CAL_PACK_LENGTH = 24,
     CAL_PACK_WRENCH = 25,
-    CAL_PACK_STORE = CAL_PACK_WRENCH + 12 * CAL_CONSTRAINT_ROWS
+    CAL_PACK_BIAS = CAL_PACK_WRENCH + 12 * CAL_CONSTRAINT_ROWS,
+    CAL_PACK_STORE = CAL_PACK_BIAS + CAL_CONSTRAINT_ROWS
 };
 
 typedef struct cal_loop_pack {
@@ -53,5 +54,10 @@ void cal_pack_add(cal_loop_pack* pack, const cal_model* model, int constraint, c
 
 // Rows at these motions (cal_constraint_make_rows_at). variant: of the kernels (pass.h).
 void cal_pack_make_rows(cal_loop_pack* pack, int variant, const cal_node_motion* motions, cal_row* rows);
-// Their y, and the squares of these, a number per row (cal_mass_factor_inbound).
-void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree, double* y, double* squares);
+// What is found of rows that go inbound: y, scaled to length one; of each row the square of y before that, and that of its wrenches.
+typedef struct cal_pack_inbound_rows {
+    double *y, *squares, *sizes;
+    double* drift; // where factors are lent: what the row would accelerate by without constraints (mass_factor.h)
+} cal_pack_inbound_rows;
+void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree,
+                      const cal_pack_inbound_rows* out);

@@ -4,35 +4,48 @@
 #define load_pack LANE(cal_load_pack)
 #define store_pack LANE(cal_store_pack)
 
-// Numbers of W nodes, one after the other in memory, as lanes.
+// Numbers of W nodes, one after the other in memory, as lanes: four of four nodes at a time, turned over.
 LANE_INLINE void gather_lanes(const double* const* from, int count, lane* out) {
     double* packed = (double*)(void*)out;
+    const int fours = CAL_LANES >= 4 ? count & ~3 : 0;
+#if CAL_LANES >= 4
+    for (int done = 0; done < fours; done += 4)
+        for (int l = 0; l < CAL_LANES; l += 4) {
+            const cal_four a = cal_load_four(from[l] + done), b = cal_load_four(from[l + 1] + done),
+                           c = cal_load_four(from[l + 2] + done), d = cal_load_four(from[l + 3] + done);
+            const cal_four low = CAL_SHUFFLE(a, b, 0, 4, 2, 6), high = CAL_SHUFFLE(a, b, 1, 5, 3, 7),
+                           low_next = CAL_SHUFFLE(c, d, 0, 4, 2, 6), high_next = CAL_SHUFFLE(c, d, 1, 5, 3, 7);
+            double* to = packed + done * CAL_LANES + l;
+            cal_store_four(CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), to);
+            cal_store_four(CAL_SHUFFLE(high, high_next, 0, 1, 4, 5), to + CAL_LANES);
+            cal_store_four(CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), to + 2 * CAL_LANES);
+            cal_store_four(CAL_SHUFFLE(high, high_next, 2, 3, 6, 7), to + 3 * CAL_LANES);
+        }
+#endif
     for (int l = 0; l < CAL_LANES; l++)
-        for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = from[l][i];
+        for (size_t i = (size_t)fours; i < (size_t)count; i++) packed[i * CAL_LANES + (size_t)l] = from[l][i];
 }
 
+// Lanes anywhere in memory, as one load or store: compilers make two of memcpy.
+#define loose LANE(cal_loose_lanes)
+typedef lane loose __attribute__((aligned(8), may_alias));
 LANE_INLINE void load_pack(const cal_loop_pack* pack, int at, int first, int count, lane* out) {
-    for (int i = 0; i < count; i++) memcpy(&out[i], pack->numbers + (first + i) * CAL_PACK_LANES + at, sizeof *out);
+    for (int i = 0; i < count; i++) out[i] = *(const loose*)(pack->numbers + (first + i) * CAL_PACK_LANES + at);
 }
 LANE_INLINE void store_pack(cal_loop_pack* pack, int at, int first, int count, const lane* from) {
-    for (int i = 0; i < count; i++) memcpy(pack->numbers + (first + i) * CAL_PACK_LANES + at, &from[i], sizeof *from);
+    for (int i = 0; i < count; i++) *(loose*)(pack->numbers + (first + i) * CAL_PACK_LANES + at) = from[i];
 }
 
 #define find_motion LANE(cal_find_motion)
 LANE_INLINE void find_motion(const cal_loop_pack* pack, int at, int which, const cal_node_motion* motions,
                              moving* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
-    const double *place[CAL_LANES], *speed[CAL_LANES];
-    for (int l = 0; l < CAL_LANES; l++) {
-        const cal_node_motion* own = pack->shape->grounded[which] ? &ground : &motions[pack->node[which][at + l]];
-        place[l] = own->rotation, speed[l] = own->angular;
-    }
-    // Rotation, base and origin follow each other, and so do velocities; the arm is not asked for.
-    _Static_assert(sizeof(cal_node_motion) == 24 * sizeof(double) &&
-                       offsetof(cal_node_motion, arm) == 15 * sizeof(double),
+    const double* own[CAL_LANES];
+    for (int l = 0; l < CAL_LANES; l++)
+        own[l] = (pack->shape->grounded[which] ? &ground : &motions[pack->node[which][at + l]])->rotation;
+    _Static_assert(sizeof(cal_node_motion) == 24 * sizeof(double) && sizeof(moving) == 24 * sizeof(lane),
                    "nothing but numbers");
-    gather_lanes(place, 15, out->rotation);
-    gather_lanes(speed, 6, out->angular);
+    gather_lanes(own, 24, out->rotation);
 }
 
 // A row of the pack: what kernels of Y read of it, and the caller's rows.
@@ -46,6 +59,7 @@ LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int r, const moving* 
     if (on[1]) speed += dot_3(row->on_a, a->angular) + dot_3(row->on_a + 3, a->linear);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 6, row->on_b);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r + 6, 6, row->on_a);
+    store_pack(pack, at, CAL_PACK_BIAS + r, 1, &row->bias);
     for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
         cal_row* out = &rows[pack->first_row[at + l] + r];
         int count = 0;
@@ -121,61 +135,169 @@ LANE_INLINE void load_paths(const cal_loop_pack* pack, int at, const cal_mass_fa
     }
 }
 
-// ∑ y² in the order of constraint/constraint_matrix.c's sums: eight of them, interleaved.
-#define square_lanes LANE(cal_square_lanes)
-LANE_INLINE lane square_lanes(const lane* y, int count) {
+// Where the joints of W nodes have numbers that are lent; together: lanes of one block, side by side.
+#define lent LANE(cal_lent_joints)
+typedef struct lent {
+    const double *record[CAL_LANES], *response[CAL_LANES];
+    bool together;
+} lent;
+#define find_lent LANE(cal_find_lent)
+LANE_INLINE void find_lent(const int32_t* nodes, const cal_mass_factor* tree, lent* out) {
+    out->together = true;
+    for (int l = 0; l < CAL_LANES; l++) {
+        const cal_joint_numbers* own = &tree->joints[nodes[l]];
+        out->record[l] = own->record, out->response[l] = own->response;
+        out->together = out->together && own->record == out->record[0] + l;
+    }
+}
+#define load_lent LANE(cal_load_lent)
+LANE_INLINE void load_lent(const double* const* from, bool together, int first, int count, size_t width, lane* out) {
+    double* packed = (double*)(void*)out;
+    for (int i = 0; i < count && together; i++) out[i] = *(const loose*)(from[0] + (size_t)(first + i) * width);
+    for (int l = 0; l < CAL_LANES && !together; l++)
+        for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = from[l][(size_t)(first + i) * width];
+}
+
+// The same numbers per joint as in load_paths, but z, U, D⁻¹, k and the arm are what there is.
+enum { LANE(LENT_U) = 3, LANE(LENT_OVER) = 9, LANE(LENT_K) = 10, LANE(LENT_ARM) = 13 };
+#define load_lent_paths LANE(cal_load_lent_paths)
+LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, lane* out,
+                                 lane (*accelerations)[6]) {
+    const cal_pack_shape* shape = pack->shape;
+    const size_t width = (size_t)tree->given->layout->width;
+    for (int i = 0; i < shape->node_count; i++, out += 16) {
+        lent joint;
+        find_lent(pack->nodes[i] + at, tree, &joint);
+        load_lent(joint.record, joint.together, CAL_ABA_Z, 3, width, out);
+        load_lent(joint.response, joint.together, 0, CAL_ABA_OVER + 1, width, out + LANE(LENT_U));
+        load_lent(joint.record, joint.together, CAL_ABA_K, 1, width, out + LANE(LENT_K));
+        load_lent(joint.record, joint.together, CAL_ABA_D, 3, width, out + LANE(LENT_ARM));
+        for (int side = 0; side < 2; side++) {
+            if (shape->touched[side] != i) continue;
+            load_lent(joint.response, joint.together, CAL_ABA_ALPHA, 6, width, accelerations[side]);
+            for (int d = 0; d < 3; d++) accelerations[side][3 + d] += lane_set(tree->model->gravity[d]);
+        }
+    }
+}
+
+// ∑ a b in the order of constraint/constraint_matrix.c's sums: eight of them, interleaved.
+#define dot_lanes LANE(cal_dot_lanes)
+LANE_INLINE lane dot_lanes(const lane* a, const lane* b, int count, int stride) {
     lane sum[8];
     for (int i = 0; i < 8; i++) sum[i] = lane_set(0.0);
-    for (; count > 8; count -= 8, y += 8)
-        for (int i = 0; i < 8; i++) sum[i] += y[i] * y[i];
-    for (int i = 0; i < count; i++) sum[i] += y[i] * y[i];
+    for (; count > 0; count -= 8, a += 8, b += 8 * stride)
+        for (int i = 0; i < 8; i++) {
+            if (i == count) break;
+            sum[i] += a[i] * b[i * stride];
+        }
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-// y of one row along all paths, leaves to roots.
+// y of one row along all paths, leaves to roots; where numbers are lent Sᵀ f.
 #define walk_paths LANE(cal_walk_paths)
-LANE_INLINE void walk_paths(const cal_pack_shape* shape, const lane* joints, const lane* wrenches, lane* y) {
+LANE_INLINE void walk_paths(const cal_pack_shape* shape, bool is_lent, const lane* joints, const lane* wrenches,
+                            lane* y) {
     lane passed[CAL_PACK_PLACES][6];
     const lane* own[CAL_PACK_PLACES];
     int at = shape->degrees;
     for (int i = 0; i < shape->node_count; i++) {
-        const int k = cal_kind_v(shape->joint[i]);
+        const int k = is_lent ? 1 : cal_kind_v(shape->joint[i]);
         own[i] = joints;
         joints += 12 * k + k * k + 3;
     }
     for (int i = shape->node_count - 1; i >= 0; i--) {
-        const int kind = shape->joint[i], k = cal_kind_v(kind);
-        lane* wrench = passed[i];
-        for (int d = 0; d < 6; d++) wrench[d] = lane_set(0.0);
-        for (int side = 0; side < 2; side++)
-            for (int d = 0; d < 6 && shape->touched[side] == i; d++) wrench[d] = wrenches[side == 1 ? d : 6 + d];
+        const int kind = shape->joint[i], k = is_lent ? 1 : cal_kind_v(kind);
+        lane wrench[6];
+        for (int d = 0; d < 6; d++)
+            wrench[d] = shape->touched[1] == i ? wrenches[d] : shape->touched[0] == i ? wrenches[6 + d] : lane_set(0.0);
         for (int c = i + 1; c < shape->node_count; c++)
             if (shape->parent[c] == i) {
-                const int e = cal_kind_v(shape->joint[c]);
+                const int e = is_lent ? 1 : cal_kind_v(shape->joint[c]);
                 pull_wrench(passed[c], own[c] + 12 * e + e * e, wrench);
             }
         at -= k;
-        if (kind == CAL_REVOLUTE)
+        if (is_lent)
+            pass_wrench(kind, own[i], own[i] + LANE(LENT_U), own[i][LANE(LENT_OVER)], wrench, y + at);
+        else if (kind == CAL_REVOLUTE)
             share_wrench(CAL_REVOLUTE, own[i], own[i] + 6, own[i] + 12, wrench, y + at);
         else
             share_wrench(kind, own[i], own[i] + 6 * k, own[i] + 12 * k, wrench, y + at);
+        for (int d = 0; d < 6; d++) passed[i][d] = wrench[d];
     }
 }
 
-static void LANE(take_pack_inbound)(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, double* y,
-                                    double* squares) {
+// A number per row of each constraint.
+#define put_numbers LANE(cal_put_numbers)
+LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int r, lane from, double* out) {
+    for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
+}
+
+// Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
+#define size_wrenches LANE(cal_size_wrenches)
+LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, const lane* wrenches) {
+    lane moments = lane_set(0.0), forces = lane_set(0.0);
+    for (int side = 1; side >= 0; side--, wrenches += 6) {
+        if (shape->grounded[side]) continue;
+        moments += dot_3(wrenches, wrenches);
+        forces += dot_3(wrenches + 3, wrenches + 3);
+    }
+    return moments + forces;
+}
+
+// y = C⁻¹ Sᵀ f, of which D⁻¹ = C⁻² is known; and what the row accelerates by: its bias, its nodes at q̈ = 0, what biases leave at joints.
+#define join_row LANE(cal_join_row)
+LANE_INLINE void join_row(const cal_loop_pack* pack, int at, int r, const lane* joints, const lane* roots,
+                          lane (*accelerations)[6], const lane* wrenches, lane* y, double* drift) {
     const cal_pack_shape* shape = pack->shape;
-    lane joints[CAL_PACK_NUMBERS], wrenches[12], own[6 * CAL_PACK_PLACES];
-    load_paths(pack, at, tree, joints);
+    lane sum;
+    load_pack(pack, at, CAL_PACK_BIAS + r, 1, &sum);
+    for (int side = 1; side >= 0; side--, wrenches += 6)
+        if (!shape->grounded[side])
+            sum += dot_3(wrenches, accelerations[side]) + dot_3(wrenches + 3, accelerations[side] + 3);
+    sum += dot_lanes(y, joints + LANE(LENT_K), shape->degrees, 16);
+    put_numbers(pack, at, r, sum, drift);
+    for (int k = 0; k < shape->degrees; k++) y[k] = y[k] * roots[k];
+}
+
+#define take_all_rows LANE(cal_take_all_rows)
+LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, bool is_lent,
+                               const cal_pack_inbound_rows* out) {
+    const cal_pack_shape* shape = pack->shape;
+    lane joints[CAL_PACK_NUMBERS], wrenches[12], own[6 * CAL_PACK_PLACES], accelerations[2][6];
+    lane roots[CAL_PACK_PLACES];
+    if (is_lent) {
+        for (int d = 0; d < 6; d++) accelerations[0][d] = accelerations[1][d] = lane_set(0.0);
+        load_lent_paths(pack, at, tree, joints, accelerations);
+        for (int i = 0; i < shape->node_count; i++)
+            for (int l = 0; l < CAL_LANES; l++)
+                LANE_AT(roots[i], l) = sqrt(LANE_AT(joints[16 * i + LANE(LENT_OVER)], l));
+    } else {
+        load_paths(pack, at, tree, joints);
+    }
     for (int r = 0; r < shape->row_count; r++) {
         load_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 12, wrenches);
-        walk_paths(shape, joints, wrenches, own);
-        const lane square = square_lanes(own, shape->degrees);
+        walk_paths(shape, is_lent, joints, wrenches, own);
+        if (is_lent) join_row(pack, at, r, joints, roots, accelerations, wrenches, own, out->drift);
+        const lane square = dot_lanes(own, own, shape->degrees, 1);
+        lane scale = square;
+        for (int l = 0; l < CAL_LANES; l++) LANE_AT(scale, l) = sqrt(LANE_AT(scale, l));
+        scale = lane_set(1.0) / scale;
+        // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): walk_paths has written `degrees` of them
+        for (int k = 0; k < shape->degrees; k++) own[k] = own[k] * scale;
+        put_numbers(pack, at, r, square, out->squares);
+        put_numbers(pack, at, r, size_wrenches(shape, wrenches), out->sizes);
         for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
-            double* out = y + pack->first_y[at + l] + (size_t)(r * shape->degrees);
-            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): walk_paths has written `degrees` of them
-            for (int k = 0; k < shape->degrees; k++) out[k] = LANE_AT(own[k], l);
-            squares[pack->first_row[at + l] + r] = LANE_AT(square, l);
+            double* to = out->y + pack->first_y[at + l] + (size_t)(r * shape->degrees);
+            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
+            for (int k = 0; k < shape->degrees; k++) to[k] = LANE_AT(own[k], l);
         }
     }
+}
+
+static void LANE(take_pack_inbound)(const cal_loop_pack* pack, int at, const cal_mass_factor* tree,
+                                    const cal_pack_inbound_rows* out) {
+    if (tree->given)
+        take_all_rows(pack, at, tree, true, out);
+    else
+        take_all_rows(pack, at, tree, false, out);
 }

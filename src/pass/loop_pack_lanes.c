@@ -1,5 +1,7 @@
 // Packs of constraints that are alike (loop_pack.h). Compiled once for each width (aba_lanes.c says how).
 #include "pass/loop_pack.h"
+#include "math/four.h"
+#include "pass/aba.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -34,6 +36,7 @@ void KERNEL(cal_pack_make_rows)(cal_loop_pack* pack, const cal_node_motion* moti
     RUN(make_pack_rows, pack, motions, rows);
 }
 
-void KERNEL(cal_pack_inbound)(const cal_loop_pack* pack, const cal_mass_factor* tree, double* y, double* squares) {
-    RUN(take_pack_inbound, pack, tree, y, squares);
+void KERNEL(cal_pack_inbound)(const cal_loop_pack* pack, const cal_mass_factor* tree,
+                              const cal_pack_inbound_rows* out) {
+    RUN(take_pack_inbound, pack, tree, out);
 }

@@ -24,7 +24,11 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .after = cal_allocate(nodes, sizeof(int32_t)),
                              .first_v = cal_allocate(nodes, sizeof(int32_t)),
                              .joints = cal_allocate(nodes, sizeof *out->joints)};
-    for (size_t n = 0; out->first_v && n < nodes; n++) out->first_v[n] = model->nodes[n].first_v;
+    out->in_order = degrees == nodes;
+    for (size_t n = 0; out->first_v && n < nodes; n++) {
+        out->first_v[n] = model->nodes[n].first_v;
+        out->in_order = out->in_order && (size_t)out->first_v[n] == n;
+    }
     if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion &&
         out->share && out->after && out->first_v && out->joints)
         return CAL_OK;
@@ -139,57 +143,50 @@ void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context) {
     }
 }
 
-// share ← C k of each joint, or k += C⁻¹ share, a block at a time; C⁻¹ = √D⁻¹.
-CAL_WIDE_INLINE void exchange_shares(const cal_mass_factor* tree, const cal_context* context, bool gives, size_t width,
-                                     double* share) {
+// A block at a time; C⁻¹ = √D⁻¹.
+CAL_WIDE_INLINE void give_shares(const cal_mass_factor* tree, const cal_context* context, size_t width,
+                                 const double* share) {
     const cal_layout* layout = context->layout;
     for (int i = 0; i < layout->column_count; i++) {
         const cal_column* column = &layout->columns[i];
         const size_t record = (size_t)cal_aba_record(column->kind) * width;
+        const bool straight = tree->in_order && column->is_long; // nodes of a chain follow each other
         for (size_t b = 0; b < (size_t)column->block_count; b++) {
             const size_t block = (size_t)column->first_block + b;
             const int32_t* nodes = layout->block_nodes + block * width;
             const double* over = context->responses + (block * CAL_ABA_RESPONSE + CAL_ABA_OVER) * width;
             double *k = context->records + column->record + b * record + CAL_ABA_K * width, own[CAL_MAX_LANES] = {0.0};
-            for (size_t l = 0; l < width && gives; l++)
-                if (nodes[l] >= 0) own[l] = share[tree->first_v[nodes[l]]];
-            for (size_t l = 0; l < width; l++)
-                if (gives)
-                    k[l] += sqrt(over[l]) * own[l];
-                else
-                    own[l] = k[l] / sqrt(over[l]);
-            for (size_t l = 0; l < width && !gives; l++)
-                if (nodes[l] >= 0) share[tree->first_v[nodes[l]]] = own[l];
+            const double* from = own;
+            if (straight && nodes[width - 1] >= 0)
+                from = share + nodes[0];
+            else
+                for (size_t l = 0; l < width; l++)
+                    if (nodes[l] >= 0) own[l] = share[tree->first_v[nodes[l]]];
+            for (size_t l = 0; l < width; l++) k[l] += sqrt(over[l]) * from[l];
         }
     }
 }
 
 // With widths that a compiler knows.
-CAL_WIDE static void exchange_mass_shares(const cal_mass_factor* tree, const cal_context* context, bool gives,
-                                          double* share) {
+CAL_WIDE static void give_mass_shares(const cal_mass_factor* tree, const cal_context* context, const double* share) {
     if (context->layout->width == 8)
-        gives ? exchange_shares(tree, context, true, 8, share) : exchange_shares(tree, context, false, 8, share);
+        give_shares(tree, context, 8, share);
     else if (context->layout->width == 4)
-        gives ? exchange_shares(tree, context, true, 4, share) : exchange_shares(tree, context, false, 4, share);
+        give_shares(tree, context, 4, share);
     else
-        exchange_shares(tree, context, gives, (size_t)context->layout->width, share);
+        give_shares(tree, context, (size_t)context->layout->width, share);
 }
 
-void cal_mass_factor_take_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
-    exchange_mass_shares(tree, context, false, share);
-}
-void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, double* share) {
-    exchange_mass_shares(tree, context, true, share);
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share) {
+    give_mass_shares(tree, context, share);
 }
 
-void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]) {
-    const cal_layout* layout = context->layout;
-    // One number per joint: a place among forces is one among lanes.
-    const size_t width = (size_t)layout->width, at = (size_t)layout->tau_position[context->model->nodes[node].first_v];
-    const double* response = context->responses + at / width * CAL_ABA_RESPONSE * width + at % width;
+void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]) {
+    const size_t width = (size_t)tree->given->layout->width;
+    const double* response = tree->joints[node].response;
     for (size_t i = 0; i < 3; i++) {
         out[i] = response[(CAL_ABA_ALPHA + i) * width];
-        out[3 + i] = response[(CAL_ABA_A + i) * width] + context->model->gravity[i];
+        out[3 + i] = response[(CAL_ABA_A + i) * width] + tree->model->gravity[i];
     }
 }
 

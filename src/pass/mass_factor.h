@@ -35,6 +35,7 @@ typedef struct cal_mass_factor {
     double* share;             // v_count: scratch
     int32_t* after;            // node_count: scratch
     int32_t* first_v;          // of each node
+    bool in_order;             // degrees of freedom are one per node, in the order of nodes
     const cal_context* given;  // NULL: the factors are in the arrays; else rows go inbound with what this execution has
     const cal_context* listed; // the one that `joints` are of
     cal_joint_numbers* joints; // of each node
@@ -53,17 +54,16 @@ CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 // freedom each; joints that no processor of this memory has stay as they are.
 bool cal_mass_factor_is_shared(const cal_model* model);
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
-// Those who only take rows inbound one by one read them where they are, until that state is executed again, and take them when they need more.
+// Those who only take rows inbound read them where they are, until that state is executed again, and take them when they need more.
 void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
 static inline void cal_mass_factor_own_borrowed(cal_mass_factor* tree) {
     if (tree->given) cal_mass_factor_take(tree, tree->given);
 }
-// Of the same execution, between its walks: share ← C k, what joint forces and biases have left at each joint, in the user's order and in
-// the sense of y. So J M⁻¹ (τ − h) is the sum of y · share. And k += C⁻¹ share, for what is to be accelerated as well.
-void cal_mass_factor_take_shares(const cal_mass_factor* tree, const cal_context* context, double* share);
-void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, double* share);
-// There, a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
-void cal_mass_factor_take_accelerations(const cal_context* context, int node, double out[6]);
+// Of the same execution, between its walks: k = D⁻¹ u is what joint forces and biases have left at each joint, so that the Sᵀ f of a row times k,
+// summed up, is J M⁻¹ (τ − h). Adds C⁻¹ share to k, in the user's order, for what is to be accelerated as well.
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share);
+// There, where factors are lent: a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
+void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]);
 
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
 // its origin.

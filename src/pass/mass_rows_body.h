@@ -20,13 +20,27 @@ LANE_INLINE void put_rows(lane* x, int l, double value) { (*x)[l] = value; }
 LANE_INLINE double row_of_lane(const lane* x, int l) { return (*x)[l]; }
 #endif
 
-// Adds what a child passes on to its parent's wrenches. given: the width of who has lent the numbers, zero: they are in the arrays.
-#define carry_rows LANE(cal_carry_rows)
-LANE_INLINE void carry_rows(const cal_mass_factor* tree, int child, size_t given, const lane* passed, lane* wrench) {
+// given: the width of who has lent the numbers, zero: they are in the arrays.
+#define arm_of LANE(cal_arm_of)
+LANE_INLINE void arm_of(const cal_mass_factor* tree, int child, size_t given, lane* s) {
     const double* arm = given ? tree->joints[child].record + CAL_ABA_D * given : tree->arm + 3 * (size_t)child;
     const size_t next = given ? given : 1;
-    const lane s[3] = {lane_set(arm[0]), lane_set(arm[next]), lane_set(arm[2 * next])};
+    for (size_t i = 0; i < 3; i++) s[i] = lane_set(arm[i * next]);
+}
+// Adds what a child passes on to its parent's wrenches; or makes these of it.
+#define carry_rows LANE(cal_carry_rows)
+LANE_INLINE void carry_rows(const cal_mass_factor* tree, int child, size_t given, const lane* passed, lane* wrench) {
+    lane s[3];
+    arm_of(tree, child, given, s);
     pull_wrench(passed, s, wrench);
+}
+#define lift_rows LANE(cal_lift_rows)
+LANE_INLINE void lift_rows(const cal_mass_factor* tree, int child, size_t given, lane* f) {
+    lane s[3];
+    arm_of(tree, child, given, s);
+    f[0] += s[1] * f[5] - s[2] * f[4];
+    f[1] += s[2] * f[3] - s[0] * f[5];
+    f[2] += s[0] * f[4] - s[1] * f[3];
 }
 LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, size_t given, lane* wrench) {
     lane passed[SIX];
@@ -34,27 +48,20 @@ LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, size_t given,
     carry_rows(tree, child, given, passed, wrench);
 }
 
-// The same factors of a joint as those of cal_mass_factor_take.
-#define borrow_joint LANE(cal_borrow_joint)
-LANE_INLINE void borrow_joint(const cal_joint_numbers* from, int kind, size_t given, lane* S, lane* V, lane* C) {
-    const int slides = kind == CAL_PRISMATIC ? 3 : 0;
-    const double root = sqrt(from->response[CAL_ABA_OVER * given]);
-    *C = lane_set(root);
-    for (int i = 0; i < 3; i++) S[slides + i] = lane_set(from->record[(size_t)(CAL_ABA_Z + i) * given]);
-    for (int i = 0; i < SIX; i++) V[i] = lane_set(from->response[(size_t)i * given] * root);
-}
-
-// y of one node; its wrenches then hold what goes on.
+// y of one node, or Sᵀ f where numbers are lent; its wrenches then hold what goes on.
 LANE_INLINE void share_rows(const cal_mass_factor* tree, int n, int kind, size_t given, lane* wrench, lane* y) {
     const cal_node* node = &tree->model->nodes[n];
     const size_t first = (size_t)(SIX * node->first_v);
     const int degrees = cal_kind_v(kind);
-    lane S[SQUARE], V[SQUARE], C[SQUARE];
     if (given) { // of joints with one degree of freedom
-        borrow_joint(&tree->joints[n], kind, given, S, V, C);
-        share_wrench(kind == CAL_PRISMATIC ? CAL_PRISMATIC : CAL_REVOLUTE, S, V, C, wrench, y);
+        const cal_joint_numbers* from = &tree->joints[n];
+        lane z[3], U[SIX];
+        for (int i = 0; i < 3; i++) z[i] = lane_set(from->record[(size_t)(CAL_ABA_Z + i) * given]);
+        for (int i = 0; i < SIX; i++) U[i] = lane_set(from->response[(size_t)i * given]);
+        pass_wrench(kind, z, U, lane_set(from->response[CAL_ABA_OVER * given]), wrench, y);
         return;
     }
+    lane S[SQUARE], V[SQUARE], C[SQUARE];
     for (int i = 0; i < SIX * degrees; i++)
         S[i] = lane_set(tree->axes[first + (size_t)i]), V[i] = lane_set(tree->response[first + (size_t)i]);
     for (int i = 0; i < degrees * degrees; i++) C[i] = lane_set(tree->root[first + (size_t)i]);
@@ -90,13 +97,11 @@ LANE_INLINE int climb_rows(const cal_mass_factor* tree, const int32_t* nodes, in
     memcpy(own, passed, sizeof own);
     while (goes_straight(all, nodes, node_count, i, below) && all[nodes[i - 1]].kind == CAL_REVOLUTE &&
            nodes[i - 1] != touched) {
-        lane wrench[SIX], share[SIX];
-        for (int d = 0; d < SIX; d++) wrench[d] = lane_set(0.0);
-        carry_rows(tree, nodes[i], given, own, wrench);
+        lane share[SIX];
+        lift_rows(tree, nodes[i], given, own);
         i--, y--;
-        share_rows(tree, nodes[i], CAL_REVOLUTE, given, wrench, share);
+        share_rows(tree, nodes[i], CAL_REVOLUTE, given, own, share);
         for (int r = 0; r < count; r++) y[(size_t)r * stride] = row_of_lane(&share[0], r);
-        for (int d = 0; d < SIX; d++) own[d] = wrench[d];
         tree->after[i] = below;
     }
     memcpy(passed, own, sizeof own);
@@ -118,13 +123,19 @@ LANE_INLINE void take_rows(cal_mass_factor* tree, const cal_row* rows, int count
         const cal_node* node = &all[n];
         lane wrench[SIX], share[SIX];
         int below = i + 1;
-        for (int d = 0; d < SIX; d++) wrench[d] = lane_set(0.0);
-        if (touched_count > 0 && touched[touched_count - 1] == n) {
+        for (int d = 0; d < SIX; d++) wrench[d] = share[d] = lane_set(0.0); // gcc cannot see that it is set
+        const bool acts = touched_count > 0 && touched[touched_count - 1] == n;
+        if (acts) {
             act_rows(rows, count, n, wrench);
             touched_count--;
         }
         if (straight) {
-            carry_rows(tree, nodes[below], given, passed, wrench);
+            if (acts) {
+                carry_rows(tree, nodes[below], given, passed, wrench);
+            } else {
+                lift_rows(tree, nodes[below], given, passed);
+                memcpy(wrench, passed, sizeof wrench);
+            }
             below = after[below];
         }
         for (; !straight && below < node_count && nodes[below] < node->end; below = after[below])

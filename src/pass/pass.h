@@ -16,6 +16,7 @@
 //   swept    each pass runs over all columns, parents first or children first. For programs that are not in a hurry:
 //            width 1, where block = node and a node's children are found with cal_first_child and cal_next_child.
 #pragma once
+#include "pass/riding.h"
 #include "pass/tree.h"
 
 typedef struct cal_arrangement cal_arrangement;
@@ -49,9 +50,10 @@ typedef struct cal_context {
     double *implicit, *slopes;
     // Of aba, CAL_ABA_RESPONSE · W a block: for those who want the mass matrix factored as well (mass_factor.h); NULL: nobody.
     double* responses;
-    double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
-    double* scratch;   // walked programs: the stack
-    double* workspace; // swept programs: node_doubles a node
+    const cal_riders* riders; // of aba: rows that go inbound along one column, where responses are left; NULL: none
+    double* records;          // walked programs: record_doubles(kind) · W a block, kept between the walks
+    double* scratch;          // walked programs: the stack
+    double* workspace;        // swept programs: node_doubles a node
     cal_reuse reuse;
     double* result;                   // swept programs: energy (2) and momentum (6), or the mass matrix
     const cal_solver_ops* solver_ops; // NULL where no solver rides along

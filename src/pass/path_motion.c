@@ -2,6 +2,7 @@
 #include "pass/path_motion.h"
 #include "base/memory.h"
 #include "math/vector.h"
+#include "pass/joint_law.h"
 #include "pass/variants.h"
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@ bool cal_joint_path_exists(const cal_model* model, int node) {
     return node >= 0;
 }
 
-static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* node) {
+static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* node, bool limited) {
     static const double rotation[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     double* numbers = path->constants + (size_t)step * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES + lane;
     const size_t at = (size_t)step * CAL_JOINT_PATH_LANES + (size_t)lane;
@@ -26,32 +27,41 @@ static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* 
     path->q[at] = node ? node->first_q : 0;
     path->v[at] = node ? node->first_v : 0;
     path->slides = path->slides || slides;
+    if (!node) return;
+    const double *S = node->second_moment, *h = node->moment;
+    const double masses[CAL_JOINT_PATH_MASSES] = {node->mass,  h[0],  h[1],  h[2],  S[1] + S[2],   S[0] + S[2],
+                                                  S[0] + S[1], -S[3], -S[4], -S[5], node->armature};
+    double* out = path->masses + (size_t)step * CAL_JOINT_PATH_MASSES * CAL_JOINT_PATH_LANES + lane;
+    for (int i = 0; i < CAL_JOINT_PATH_MASSES; i++) out[i * CAL_JOINT_PATH_LANES] = masses[i];
+    path->stores = path->stores || node->stiffness != 0.0 || limited;
 }
 
 cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_path* out) {
     int length = 0, root = node;
     for (int n = node; n >= 0; n = model->nodes[n].parent) length++, root = n;
     const size_t steps = ((size_t)length + CAL_JOINT_PATH_LANES - 1) / CAL_JOINT_PATH_LANES;
-    *out = (cal_joint_path){.node = node,
-                            .steps = (int)steps,
-                            .constants =
-                                cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
-                            .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
-                            .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t))};
-    if (!out->constants || !out->q || !out->v) {
+    *out = (cal_joint_path){
+        .node = node,
+        .steps = (int)steps,
+        .constants = cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
+        .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
+        .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
+        .masses = cal_allocate(steps * CAL_JOINT_PATH_MASSES * CAL_JOINT_PATH_LANES, sizeof(double))};
+    if (!out->constants || !out->q || !out->v || !out->masses) {
         cal_joint_path_destroy(out);
         return CAL_NO_MEMORY;
     }
     memcpy(out->base, model->nodes[root].offset, sizeof out->base);
     for (int i = length; i < (int)steps * CAL_JOINT_PATH_LANES; i++)
-        put_joint(out, i % (int)steps, i / (int)steps, NULL);
+        put_joint(out, i % (int)steps, i / (int)steps, NULL, false);
     for (int n = node, i = length - 1; n >= 0; n = model->nodes[n].parent, i--)
-        put_joint(out, i % (int)steps, i / (int)steps, &model->nodes[n]);
+        put_joint(out, i % (int)steps, i / (int)steps, &model->nodes[n],
+                  model->joints[model->nodes[n].joint].def->limited);
     return CAL_OK;
 }
 
 void cal_joint_path_destroy(cal_joint_path* path) {
-    cal_free(path->constants), cal_free(path->q), cal_free(path->v);
+    cal_free(path->constants), cal_free(path->q), cal_free(path->v), cal_free(path->masses);
     *path = (cal_joint_path){0};
 }
 
@@ -73,6 +83,10 @@ void cal_joint_path_move(const cal_joint_path* path, int variant, const double* 
     kernels[variant](path, q, v, rates, segments);
     out->extent = out->speed = 1.0;
     for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) {
+        double* begin = out->begins + s;
+        for (int i = 0; i < 9; i++) begin[i * CAL_JOINT_PATH_LANES] = R[3 * (i % 3) + i / 3];
+        for (int i = 0; i < 3; i++) begin[(CAL_BEGIN_ORIGIN + i) * CAL_JOINT_PATH_LANES] = path->base[i] + origin[i];
+        for (int i = 0; i < 6; i++) begin[(CAL_BEGIN_ANGULAR + i) * CAL_JOINT_PATH_LANES] = moving[0][i];
         double own[CAL_SEGMENT_COUNT] = {0.0}, turn[9], product[9], way[3], lever[3], turned[3], moved[3];
         const int count = CAL_SEGMENT_RATES + 6 * (1 + rates->count);
         for (int i = 0; i < count; i++) own[i] = segments[i * CAL_JOINT_PATH_LANES + s];
@@ -100,4 +114,19 @@ void cal_joint_path_move(const cal_joint_path* path, int variant, const double* 
     memcpy(motion->angular, moving[0], sizeof motion->angular);
     memcpy(motion->linear, moving[0] + 3, sizeof motion->linear);
     memcpy(out->answers, moving[1], (size_t)(6 * rates->count) * sizeof(double));
+}
+
+cal_joint_path_energies cal_joint_path_energies_w1, cal_joint_path_energies_w1_fma, cal_joint_path_energies_w2,
+    cal_joint_path_energies_w4, cal_joint_path_energies_w8;
+
+double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model, int variant, const double* q,
+                             const double* v, const cal_joint_path_motion* motion) {
+    static cal_joint_path_energies* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_energies);
+    _Alignas(64) double energies[CAL_JOINT_PATH_LANES];
+    double sum = 0.0;
+    kernels[variant](path, model->gravity, q, v, motion->begins, energies);
+    for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) sum += energies[s];
+    for (int n = path->node; n >= 0 && path->stores; n = model->nodes[n].parent)
+        sum += cal_node_energy(model, &model->nodes[n], q + model->nodes[n].first_q);
+    return sum;
 }

@@ -12,6 +12,7 @@
 #include "pass/constraint_rows.h"
 
 enum { CAL_JOINT_PATH_LANES = 8, CAL_JOINT_PATH_RATES = 6 };
+enum { CAL_BEGIN_ORIGIN = 9, CAL_BEGIN_ANGULAR = 12, CAL_BEGIN_LINEAR = 15, CAL_BEGIN_COUNT = 18 };
 
 typedef struct cal_joint_path {
     int node, steps; // its end; joints of each segment, in the last ones fewer
@@ -21,6 +22,8 @@ typedef struct cal_joint_path {
     // those that slide; and where its q and v are.
     double* constants;
     int32_t *q, *v;
+    double* masses; // of each step and lane as well: mass, moment, J (xx, yy, zz, xy, xz, yz), armature
+    bool stores;    // some joint has a spring or stops
 } cal_joint_path;
 
 // What else is asked: rates beside v, `count` per degree of freedom, the next one's `stride` further.
@@ -33,6 +36,8 @@ typedef struct cal_joint_path_motion {
     double answers[6 * CAL_JOINT_PATH_RATES]; // angular and linear velocity of the end for each of the rates
     double extent,
         speed; // the largest of the numbers that were added up to its place, and to its velocities; one at least
+    // Where each segment begins: R (columns), origin with the base, ω and u, lanes side by side.
+    double begins[CAL_BEGIN_COUNT * CAL_JOINT_PATH_LANES];
 } cal_joint_path_motion;
 
 // Paths have joints of one degree of freedom each.
@@ -44,6 +49,10 @@ void cal_joint_path_destroy(cal_joint_path* path); // zeros are allowed
 void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
                          const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out);
 
+// Kinetic and potential energy of the nodes of a path that has moved to q and v.
+double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model, int variant, const double* q,
+                             const double* v, const cal_joint_path_motion* motion);
+
 // Numbers of a segment: R (columns), o, the two sizes, ω and u of v and of each rate; lanes side by side.
 enum {
     CAL_SEGMENT_TURN = 0,
@@ -53,6 +62,9 @@ enum {
     CAL_SEGMENT_RATES = 14,
     CAL_SEGMENT_COUNT = CAL_SEGMENT_RATES + 6 * (1 + CAL_JOINT_PATH_RATES)
 };
+enum { CAL_JOINT_PATH_MASSES = 11 };
 enum { CAL_JOINT_PATH_TURNS = 12, CAL_JOINT_PATH_SLIDES = 13, CAL_JOINT_PATH_CONSTANTS = 14 };
 typedef void cal_joint_path_kernel(const cal_joint_path* path, const double* q, const double* v,
                                    const cal_joint_path_rates* rates, double* segments);
+typedef void cal_joint_path_energies(const cal_joint_path* path, const double* gravity, const double* q,
+                                     const double* v, const double* begins, double* energies);

@@ -4,31 +4,11 @@
 #define CAL_LANES CAL_WIDTH
 #include "math/lanes.h"
 #include "math/lane_algebra.h"
+#include "pass/path_step.h"
 
 #define JOIN_(name, suffix) name##suffix
 #define JOIN(name, suffix) JOIN_(name, suffix)
 #define KERNEL(name) JOIN(name, CAL_KERNEL_SUFFIX)
-
-LANE_INLINE lane load_one(const double* from) {
-    lane out;
-    memcpy(&out, from, sizeof out);
-    return out;
-}
-
-// Not by way of memory, which a wide load would wait for.
-LANE_INLINE lane gather(const double* from, const int32_t* at, int stride) {
-#define OF(l) from[(size_t)at[l] * (size_t)stride]
-#if CAL_LANES == 8
-    return (lane){OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), OF(6), OF(7)};
-#elif CAL_LANES == 4
-    return (lane){OF(0), OF(1), OF(2), OF(3)};
-#elif CAL_LANES == 2
-    return (lane){OF(0), OF(1)};
-#else
-    return OF(0);
-#endif
-#undef OF
-}
 
 // The larger one of a and |x|, as `|x| > a ? |x| : a`.
 LANE_INLINE lane larger(lane a, lane x) {
@@ -62,31 +42,15 @@ LANE_INLINE void move_segments(const cal_joint_path* path, int at, const double*
     lane extent = one, speed = one;
     for (int k = 0; k < count; k++) w[k] = u[k] = origin;
     for (int i = 0; i < path->steps; i++) {
-        const double* c = path->constants + (size_t)i * (CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES) + at;
-        const int32_t *q_at = path->q + i * CAL_JOINT_PATH_LANES + at, *v_at = path->v + i * CAL_JOINT_PATH_LANES + at;
-#define NUMBER(j) load_one(c + (j)*CAL_JOINT_PATH_LANES)
-        const lane angle = gather(q, q_at, 1), turns = NUMBER(CAL_JOINT_PATH_TURNS);
-        lane sine, cosine;
-        lane_sincos(angle * turns, &sine, &cosine);
-        v3 arm = m3_times(R, (v3){NUMBER(9), NUMBER(10), NUMBER(11)});
-        const m3 P = m3_product(R, (m3){{NUMBER(0), NUMBER(3), NUMBER(6)},
-                                        {NUMBER(1), NUMBER(4), NUMBER(7)},
-                                        {NUMBER(2), NUMBER(5), NUMBER(8)}});
-        R.x = v3_fma_scale(P.y, sine, v3_scale(P.x, cosine));
-        R.y = v3_fma_scale(P.x, -sine, v3_scale(P.y, cosine));
-        R.z = P.z;
-        const lane along = slides ? NUMBER(CAL_JOINT_PATH_SLIDES) : zero;
-        if (slides) arm = v3_fma_scale(R.z, angle * along, arm);
-        origin = v3_add(origin, arm);
+        const joint_step step = take_joint(path, i, at, q, slides, &R);
+        const int32_t* v_at = path->v + i * CAL_JOINT_PATH_LANES + at;
+        origin = v3_add(origin, step.arm);
         for (int k = 0; k < count; k++) {
             const lane rate = k == 0 ? gather(v, v_at, 1) : gather(rates->numbers + (k - 1), v_at, rates->stride);
-            u[k] = v3_fma_cross(w[k], arm, u[k]);
-            if (slides) u[k] = v3_fma_scale(R.z, rate * along, u[k]);
-            w[k] = v3_fma_scale(R.z, rate * turns, w[k]);
+            move_joint(&step, R.z, rate, slides, &w[k], &u[k]);
         }
         extent = larger3(extent, origin);
         speed = larger3(larger3(speed, w[0]), u[0]);
-#undef NUMBER
     }
     double* out = segments + at;
 #define PUT(j, x) memcpy(out + (j)*CAL_JOINT_PATH_LANES, &(x), sizeof(lane))

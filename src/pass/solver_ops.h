@@ -112,9 +112,14 @@ typedef struct cal_solver_ops {
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
                   cal_step_decision* decision);
     cal_prepare* prepare;
-    cal_follow_up* follow_up;
+    cal_follow_up* follow_up; // NULL: of a copy that only looks on, without sums (cal_system_create_probe)
     // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
     int (*derivative)(const double* down);
+    // Optional, of those who go on from what an evaluation has reached: whether they do so, and one column of it becomes context->y, as do sums
+    // that it is in. For constraints, which close it (solver/system_closing.c).
+    bool (*goes_on)(const double* down);
+    void (*correct)(const cal_solver_context* context, const cal_column* column);
+    int reached; // the vector
     cal_status (*control)(void* control, const double* sums, double* down, cal_step_decision* decision);
     // Writes y at a time inside the last accepted step into `out` (y-shaped), one column. Costs no evaluation.
     // Between an accepted decision and the next execution. A solver whose polynomial needs the derivative at the end of

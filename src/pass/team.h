@@ -4,10 +4,11 @@
 //     CAL_ENTRIES(i, n)                     i < n
 //     CAL_ENTRIES2(i, n, j, m)              i < n, j < m
 //     CAL_SIDES(s)                          s < 2; each member has one s, half of them the same
-//     CAL_OF_SIDE(i, n)                     inside it: i < n, one member of the half each
-//     CAL_SIDE_ENTRIES(s, i, n)             s < 2, i < n: both
-//     CAL_ROW_END(i)                        of a symmetric matrix: of one member i + 1; the others have whole rows, of one length
+//     CAL_OWN_ROWS(r, i)                    inside it: rows i < 6; a member has CAL_SIDE_ROWS of them, of which this is number r
+//     CAL_ROW_END(i)                        of a symmetric matrix: who has all rows needs i numbers of each, the others whole rows
+//     CAL_MIRROR(A, i, j)                   and has the others by symmetry
 //     CAL_ENTRIES_LOWER(s, l, i, j)         s < l, j ≤ i < 6
+//     CAL_ENTRIES_TRIANGLE(i, j, n)         j ≤ i < n
 //     CAL_TEAM_WAIT()
 //
 // Who has a whole row of a matrix waits less for sums than who has one entry after the other. Each number has its sum in its own order,
@@ -17,25 +18,40 @@
 #ifdef CAL_TEAM_MEMBERS
 // Row i of entry e of a lower triangle of six rows, row by row.
 CAL_DEVICE static inline int cal_lower_row(int e) { return (e >= 1) + (e >= 3) + (e >= 6) + (e >= 10) + (e >= 15); }
+// The same of as many rows as there are.
+CAL_DEVICE static inline int cal_triangle_row(int e) {
+    int row = cal_lower_row(e);
+    while ((row + 1) * (row + 2) / 2 <= e) row++;
+    return row;
+}
 #define CAL_ENTRIES(i, n) for (int i = CAL_TEAM_MEMBER; i < (n); i += CAL_TEAM_MEMBERS)
 #define CAL_ENTRIES2(i, n, j, m)                                                                                       \
     CAL_ENTRIES(at_, (n) * (m))                                                                                        \
     for (int i = at_ / (m), j = at_ % (m), once_ = 1; once_; once_ = 0)
 #define CAL_ALONE false
-#define CAL_ROW_END(i) 6
 #define CAL_SIDES(s) for (int s = CAL_TEAM_MEMBER / (CAL_TEAM_MEMBERS / 2), side_ = 1; side_; side_ = 0)
-#define CAL_OF_SIDE(i, n) for (int i = CAL_TEAM_MEMBER % (CAL_TEAM_MEMBERS / 2); i < (n); i += CAL_TEAM_MEMBERS / 2)
+// Members without a row do what those of the last one do.
+#define CAL_SIDE_ROWS 1
+#define CAL_OWN_ROWS(r, i)                                                                                             \
+    for (int r = 0, at_ = CAL_TEAM_MEMBER % (CAL_TEAM_MEMBERS / 2), i = at_ < 6 ? at_ : 5; r < 1; r++)
+#define CAL_ROW_END(i) ((void)(i), 6)
+#define CAL_MIRROR(A, i, j) ((void)0)
 #define CAL_ENTRIES_LOWER(s, l, i, j)                                                                                  \
     CAL_ENTRIES(at_, (l)*21)                                                                                           \
     for (int s = at_ / 21, i = cal_lower_row(at_ % 21), j = at_ % 21 - i * (i + 1) / 2, once_ = 1; once_; once_ = 0)
+#define CAL_ENTRIES_TRIANGLE(i, j, n)                                                                                  \
+    CAL_ENTRIES(at_, (n) * ((n) + 1) / 2)                                                                              \
+    for (int i = cal_triangle_row(at_), j = at_ - i * (i + 1) / 2, once_ = 1; once_; once_ = 0)
 #else
 #define CAL_ENTRIES(i, n) for (int i = 0; i < (n); i++)
 #define CAL_ENTRIES2(i, n, j, m) CAL_ENTRIES(i, n) CAL_ENTRIES(j, m)
 #define CAL_SIDES(s) CAL_ENTRIES(s, 2)
 #define CAL_ALONE true
-#define CAL_ROW_END(i) ((i) + 1)
-#define CAL_OF_SIDE(i, n) CAL_ENTRIES(i, n)
+#define CAL_SIDE_ROWS 6
+#define CAL_OWN_ROWS(r, i) for (int r = 0, i = 0; r < 6; i = ++r)
+#define CAL_ROW_END(i) (i)
+#define CAL_MIRROR(A, i, j) ((A)[j][i] = (A)[i][j])
 #define CAL_ENTRIES_LOWER(s, l, i, j) CAL_ENTRIES(s, l) CAL_ENTRIES(i, 6) CAL_ENTRIES(j, i + 1)
+#define CAL_ENTRIES_TRIANGLE(i, j, n) CAL_ENTRIES(i, n) CAL_ENTRIES(j, i + 1)
 #define CAL_TEAM_WAIT() ((void)0)
 #endif
-#define CAL_SIDE_ENTRIES(s, i, n) CAL_SIDES(s) CAL_OF_SIDE(i, n)

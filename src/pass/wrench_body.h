@@ -11,6 +11,15 @@ LANE_INLINE void pull_wrench(const lane* passed, const lane* s, lane* wrench) {
     for (int i = 0; i < 3; i++) wrench[3 + i] += f[i];
 }
 
+// What a wrench leaves at a joint of one degree of freedom, Sᵀ f; what goes on is f − U D⁻¹ Sᵀ f.
+#define pass_wrench LANE(cal_pass_wrench)
+LANE_INLINE void pass_wrench(int kind, const lane* z, const lane* U, lane over, lane* wrench, lane* share) {
+    const lane* felt = kind == CAL_PRISMATIC ? wrench + 3 : wrench;
+    *share = (z[0] * felt[0] + z[1] * felt[1]) + z[2] * felt[2];
+    const lane part = *share * over;
+    for (int i = 0; i < 6; i++) wrench[i] -= U[i] * part;
+}
+
 // y of one node; its wrench then is what goes on. A joint that turns feels moments alone, one that slides forces alone.
 LANE_INLINE void share_wrench(int kind, const lane* S, const lane* V, const lane* C, lane* wrench, lane* y) {
     const int degrees = cal_kind_v(kind);

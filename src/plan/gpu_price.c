@@ -5,7 +5,9 @@
 //
 // Waiting and moving are added, since a kernel begins and ends with joints whose memory nobody hides; the joint's time is of all three
 // passes, so that it is counted once per level. Where a level has few columns, teams of warps share what does not recur along them
-// (src/cuda/aba.cu), which leaves RECURS of a joint's time. Many instances are one kernel, in which a thread goes along all joints.
+// (src/cuda/team_walks.h), which leaves RECURS of a joint's time; a long column has all of its numbers near, and one whose lanes have
+// parents of their own waits for where these are. Many instances are one kernel,
+// in which a thread goes along all joints.
 //
 // Bytes are those of whole blocks of 32 lanes, dead ones too: what passes read and write of a joint but its constants; constants once,
 // since equal columns share them; what columns leave for each other; and the scratch of columns that have children, which goes out of the
@@ -17,8 +19,8 @@
 #include <math.h>
 
 enum { WIDTH = 32, PASSES = 3 };        // kernels per level: down, up, down again
-enum { TEAMS = 132, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many blocks (src/cuda/kernel.h)
-static const double RECURS = 0.63;      // 1.77 of 2.8 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
+enum { TEAMS = 264, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
+static const double RECURS = 0.47;      // 1.21 of 2.6 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
 static const uint32_t COOKIE = 0x47505531;
 
 // One H200, as bench/results/README.md says.
@@ -27,7 +29,7 @@ cal_gpu_def cal_default_gpu_def(void) {
                          .peak = 33e12,
                          .launch = 5.2e-6,
                          .trip = 11e-6,
-                         .joint = 2.8e-6,
+                         .joint = 2.6e-6,
                          .child = 0.23e-6,
                          .cookie = COOKIE};
 }
@@ -84,7 +86,7 @@ typedef struct level {
 } level;
 
 static double wait_for(const level* own, const cal_gpu_def* gpu) {
-    const bool teams = own->shared && own->columns <= TEAMS && own->longest <= TEAM_LENGTH;
+    const bool teams = own->shared && own->columns <= TEAMS;
     return own->longest * gpu->joint * (teams ? RECURS : 1.0) + own->children * gpu->child;
 }
 
@@ -106,7 +108,8 @@ static level* find_levels(const cal_layout* layout, int* count) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
         level* own = &levels[depth[i]];
-        own->shared = (own->shared || own->columns == 0) && column->kind == CAL_REVOLUTE && !column->is_long;
+        own->shared = (own->shared || own->columns == 0) && column->kind == CAL_REVOLUTE && !column->mixed &&
+                      (column->is_long || length <= TEAM_LENGTH);
         own->columns++;
         if (length > own->longest) own->longest = length;
         for (int k = 0; k < column->pull_count; k++) {

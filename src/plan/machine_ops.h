@@ -19,6 +19,13 @@ typedef struct cal_machine_ops {
     // gather has returned, or in `room` (processors × count numbers), which machines that share memory do not need.
     cal_status (*gather)(struct cal_machine* machine, int processor, const double* own, int count, double* room,
                          const double** all);
+    // Optional, where processes share memory after all: how many numbers a gather shows in place, without room, 0: none. Of so many each may show as
+    // many as it likes: the first ones say how many there are.
+    int (*board)(const struct cal_machine* machine);
+    // Optional, for machines whose memory is not shared: sends so many numbers to each processor, and takes so many from each, which
+    // is what that one sends.
+    cal_status (*deliver)(struct cal_machine* machine, const double* const* out, const int* out_counts,
+                          double* const* in, const int* in_counts);
     // Optional, for machines whose memory is not shared. Before a plan is made: whether all agree on the model.
     cal_status (*agree)(struct cal_machine* machine, const cal_model* model, cal_error* error);
     // What a machine adds to a plan (plan->traffic), and takes away again.
@@ -29,14 +36,17 @@ typedef struct cal_machine_ops {
     // Gives every processor all components of a vector in the user's order, of which each has those of its own nodes.
     cal_status (*collect)(struct cal_machine* machine, const cal_plan* plan, double* q, double* v);
     // Of devices, whose memory has its own arrays of a state (plan.h, CAL_HELD_…): brings them to the host, all in `what`; frees
-    // them; runs the solver's prepare alone; its follow-up alone; and its interpolate, into the host's `out`.
+    // them; runs the solver's prepare alone; its follow-up alone; and finds q and v, in the user's order, by its interpolate:
+    // CAL_NOT_FINITE where they are not.
     cal_status (*bring)(struct cal_machine* machine, cal_state* state, unsigned what);
     void (*forget)(cal_state* state);
+    // Takes memory for a state and the solver in its context, and brings what is known of them.
+    cal_status (*ready)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*prepare)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*follow)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
-    cal_status (*interpolate)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
-                              double time, double* out);
-    // Of devices, optional: energy and momentum (pass/energy_body.h) at what interpolate found last; CAL_NOT_AVAILABLE: the host looks.
+    cal_status (*sample)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
+                         double time, double* q, double* v);
+    // Of devices, optional: energy and momentum (pass/energy_body.h) at what was sampled last; CAL_NOT_AVAILABLE: the host looks.
     cal_status (*energy)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, double* out);
     const struct cal_batch_ops* batch; // optional: many instances in a device's memory
 } cal_machine_ops;

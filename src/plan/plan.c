@@ -300,6 +300,42 @@ cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_so
     return CAL_OK;
 }
 
+// Memory is given by the system when it is touched: by the core that works with it, before the first step.
+typedef struct first_touch {
+    const cal_plan* plan;
+    const cal_state* state;
+    const cal_solver_context* solver;
+    int vectors;
+} first_touch;
+
+static void clear(double* numbers, size_t first, size_t end) {
+    if (numbers && end > first) memset(numbers + first, 0, (end - first) * sizeof *numbers);
+}
+
+static void touch_column(void* argument, const cal_column* column) {
+    const first_touch* at = argument;
+    const cal_layout* layout = at->plan->layout;
+    const size_t first = (size_t)layout->block_y[column->first_block],
+                 end = (size_t)layout->block_y[column->first_block + column->block_count];
+    const bool last = column == &layout->columns[layout->column_count - 1];
+    clear(at->state->context.ydot, first, end);
+    clear(at->state->context.records, column->record, last ? at->plan->record_size : column[1].record);
+    // The first one has numbers already.
+    for (int i = 1; i < at->vectors; i++) clear(at->solver->vectors[i], first, end);
+}
+
+cal_status cal_plan_ready(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* context) {
+    first_touch at = {plan, state, context, solver->vector_count};
+    if (!plan->program->walked) return CAL_OK;
+    if (plan->machine->ops->ready) {
+        state->context.solver_ops = solver;
+        state->context.solver = context;
+        return plan->machine->ops->ready(plan->machine, plan, state);
+    }
+    return plan->used > 1 && plan->machine->ops->each ? cal_plan_each(plan, touch_column, &at) : CAL_OK;
+}
+
 typedef struct interpolation {
     const cal_solver_ops* solver;
     const void* control;
@@ -318,9 +354,14 @@ cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const ca
     interpolation at = {solver, control, solver_context, time, out};
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
-    if (plan->machine->ops->interpolate)
-        return plan->machine->ops->interpolate(plan->machine, plan, state, control, time, out);
     return cal_plan_each(plan, interpolate_column, &at);
+}
+
+cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
+                           cal_solver_context* solver_context, double time, double* q, double* v) {
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    return plan->machine->ops->sample(plan->machine, plan, state, control, time, q, v);
 }
 
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v) {
@@ -419,7 +460,7 @@ static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_cont
     state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
     state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
     state->unmet = CAL_NONE;
-    if (solver) state->ridden++;
+    if (solver && solver->follow_up) state->ridden++;
 }
 
 int cal_state_sums(const cal_state* state) {

@@ -51,7 +51,7 @@ struct cal_state {
     unsigned walk;              // machines with several processors count stages here …
     struct cal_signal* signals; // … and edges of trees say here how far they are
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
-    int64_t executions, ridden; // so far, and those with a solver
+    int64_t executions, ridden; // so far, and those with a solver's follow-up
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL
     double* wrench;             // context.wrench while something pushes; kept for the next push
@@ -138,9 +138,16 @@ void cal_plan_destroy_part(cal_plan* part); // NULL is allowed
 // Runs the last walk, or the follow-up alone (also on a device, which needs no part), after what is before it.
 cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* part, cal_state* state, const cal_solver_ops* solver,
                            cal_solver_context* solver_context, double* sums);
+// What need not wait for the first execution with a solver: memory is touched by the cores that work with it, or taken on a device, and filled
+// with what is known. After that the solver's vectors, but for the first, are zeros.
+cal_status cal_plan_ready(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* context);
 // Writes y at a time inside the last accepted step into `out` (y-shaped), on all columns whose numbers are here.
 cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                                 const void* control, cal_solver_context* solver_context, double time, double* out);
+// The same in the user's order on a machine that samples (machine_ops.h).
+cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
+                           cal_solver_context* solver_context, double time, double* q, double* v);
 // Runs the solver's prepare alone on every column.
 cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                             cal_solver_context* solver_context);

@@ -439,39 +439,19 @@ static cal_status fail_unsound(const char* path, cal_error* error) {
     return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "holds numbers that no simulation has", path);
 }
 
-// Whether the numbers that come one by one are those of a simulation. What is wrong here would lead out of an array, or a loop into
-// eternity; vectors may hold what they like, and a solver finds out.
+// Whether the numbers that come one by one fit into what a simulation has for them.
 static bool is_sound(const moment* m) {
-    bool good = isfinite(m->time) && isfinite(m->reached) && isfinite(m->step) && isfinite(m->previous) &&
-                m->order >= 0 && m->order <= CAL_MAX_ORDER && m->last_order >= 0 && m->last_order <= CAL_MAX_ORDER &&
-                m->pushes >= 0 && m->pushes <= MOST_PUSHES && m->attempts >= 0 && m->attempts < INT32_MAX &&
-                m->singularities >= 0 && m->singularities < INT32_MAX && m->flow.points >= 0 &&
-                isfinite(m->direction_time) && isfinite(m->direction_distance) && m->flow.points <= CAL_FLOW_POINTS &&
-                m->flow.order >= 0 && m->flow.order <= m->flow.points;
-    const int64_t counts[] = {m->steps, m->rejections, m->evaluations, m->jacobian_evaluations, m->error_steps};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        good = good && counts[i] >= 0 && counts[i] < INT64_MAX / 2;
-    for (int i = 0; i < CAL_MAX_DOWN; i++) good = good && isfinite(m->down[i]);
+    const int64_t narrow[] = {m->order, m->last_order, m->attempts, m->singularities};
+    bool good = m->pushes >= 0 && m->pushes <= MOST_PUSHES && isfinite(m->direction_time) &&
+                isfinite(m->direction_distance) && m->due_constraint >= INT32_MIN && m->due_constraint <= INT32_MAX;
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) good = good && cal_is_count(narrow[i]);
     return good;
 }
 
-// Whether an event that is due is of a constraint that waits, or of a joint with friction.
-static bool is_event_sound(const cal_system* copy) {
-    const int count = copy->model->constraint_count, of = copy->watch.constraint;
-    if (copy->watch.due == (double)INFINITY) return true;
-    if (!(copy->watch.due >= copy->time)) return false; // NaN as well
-    return of == CAL_NONE ? copy->friction.count > 0 : of >= 0 && of < count && copy->connected[count + of];
-}
-
 static bool are_sound(const cal_system* copy) {
-    bool good = is_event_sound(copy) && cal_all_finite(copy->q, (int)motion_count(copy)) &&
-                cal_all_finite(copy->tau, copy->model->v_count);
-    if (copy->constraints && copy->constraints->directions.q)
-        good = good && cal_all_finite(copy->constraints->directions.found_q, copy->model->q_count);
-    for (int i = 0; i < copy->push_count; i++)
-        good = good && copy->pushes[i].body >= 0 && copy->pushes[i].body < copy->model->body_count;
-    // One that has not begun, or begins anew, fills its memory first.
-    return good && (!copy->ops || !copy->running || copy->ops->sound(copy->memory, copy->down));
+    const bool found = copy->constraints && copy->constraints->directions.q;
+    return (!found || cal_all_finite(copy->constraints->directions.found_q, copy->model->q_count)) &&
+           cal_system_is_sound(copy, copy->connected + copy->model->constraint_count);
 }
 
 // Reads what follows the identity into a copy of the simulation, and lets the simulation become it.

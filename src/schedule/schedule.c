@@ -171,26 +171,28 @@ static void cut_for(const cal_model* model, const cal_schedule_costs* costs, int
 
 // --- For a device ------------------------------------------------------------------------------------------------------------
 //
-// A device has a thread for each part and for each join, and the time of an evaluation is, in operations of a thread,
+// A device has a thread for each part and a warp for each join, and the time of an evaluation is
 //
-//     L · link                                                     what is not cut, L its depth
-//     l · (link + tip + place) + h · (join + launches)             parts of l links, h heights of joins, 2ʰ ≥ L / l
+//     L · LINK                                                     what is not cut, L its depth
+//     l · (PART + w · SHARE) + h · HEIGHT + n · JOIN               n parts of l links, h heights of joins, 2ʰ ≥ L / l
 //
-// as long as there are no more threads than run at the same time; then links and joins share them. The kernels of parts have room for 8
-// warps of 32 threads on a multiprocessor (cuda/kernel.h), of which an H200 has 132. A height is four launches (tips, bases, assembly,
-// disassembly), of 0.8 µs each where they are recorded as a graph, and a thread, which waits 4 ns for a result and has three under way,
-// does 600 operations in that time. These are constants: like those of "auto" they make bits, which no computer that runs them may change.
-enum { DEVICE_THREADS = 132 * 8 * 32, DEVICE_LAUNCH = 600, DEVICE_PLACING = 200 };
+// where w warps of 32 parts share a multiprocessor, of which an H200 has 132; more than so many parts come one after the other. In
+// nanoseconds, as measured there (`bench forward chain:n=100000` and 1000000 --schedule even:P): a link of a thread that has its
+// multiprocessor for itself, in all three walks of parts; what one more warp adds; a height of few joins, up and down, in both walks of
+// joins; and what each join adds where they fill a device. These are constants: like those of "auto" they make bits, which no computer that runs
+// them may change.
+enum { DEVICE_LINK = 2800, DEVICE_PART = 4300, DEVICE_SHARE = 620, DEVICE_HEIGHT = 12600, DEVICE_JOIN = 17 };
+enum { DEVICE_LANES = 132 * 32, DEVICE_WARPS = 8 }; // of all multiprocessors, and of each
 
 static double device_price(const cal_model* model, int length) {
-    const cal_schedule_costs* ours = &cal_schedule_ours;
-    const double nodes = model->node_count, threads = DEVICE_THREADS;
-    if (length >= model->depth) return fmax(model->depth, nodes / threads) * ours->link;
-    const double join = cal_schedule_below_work(6.0, 0.0) + DEVICE_PLACING;
+    const double nodes = model->node_count;
+    if (length >= model->depth) return fmax(model->depth, nodes / (DEVICE_LANES * DEVICE_WARPS)) * DEVICE_LINK;
+    const double parts = nodes / length, warps = fmax(1.0, parts / DEVICE_LANES),
+                 rounds = fmax(1.0, warps / DEVICE_WARPS);
     int heights = 0;
     for (int64_t joined = length; joined < model->depth; joined *= 2) heights++;
-    return fmax(length, nodes / threads) * (ours->link + ours->tip + ours->place) +
-           heights * (join + 4.0 * DEVICE_LAUNCH) + nodes / length / threads * join;
+    return length * (rounds * DEVICE_PART + warps * DEVICE_SHARE) + (double)heights * DEVICE_HEIGHT +
+           parts * DEVICE_JOIN;
 }
 
 // The length of parts; the model's depth: none. Of lengths with as many heights the shortest is best.

@@ -44,16 +44,25 @@ typedef struct cal_solid {
     cal_motion at;
 } cal_solid;
 
+// The way of the centre of a free body from its newest state on, under the world's gravity alone: what most predictions need of it, in a
+// cache line.
+typedef struct cal_course {
+    double begin;  // of the motion
+    double origin; // when the centre is where this says
+    double center[3], velocity[3];
+} cal_course;
+
 // A body comes, is taken in by the next advance, and goes; the place of one that went is used again.
 typedef enum cal_member_stage { CAL_REMOVED, CAL_NEW, CAL_BEGUN } cal_member_stage;
 
-// What every event reads comes first, in a cache line: of ten thousand bodies little fits into a cache.
+// What every event reads comes first, in two cache lines: of ten thousand bodies little fits into a cache.
 typedef struct cal_sim_body {
     _Alignas(64) int component; // −1: fixed or driven
     cal_form form;
     uint32_t category, mask; // of all its shapes together
     bool round;              // all moments are equal
     bool spinning;           // turning matters: it is no ball about its centre
+    bool flying;             // its course is known (motion/trajectory.c)
     int series;              // of a free body: where the series is in a state's numbers
     double reach;
     double box_end; // until when its swept box holds it
@@ -61,6 +70,8 @@ typedef struct cal_sim_body {
     int first_collision_callback; // −1: none
     int* pairs;
     int pair_count, pair_capacity;
+
+    cal_course course;
 
     double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
     int ball_count;
@@ -81,8 +92,10 @@ typedef struct cal_sim_body {
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays
-    double hit_at;   // time of its last collision, and how many there were at that time
+    // The time of its last collision, −∞: there was none; how many there were at that time, and how long it had gone on without one: how far ahead a search
+    // is worth its looks (event/pairs.c). In one cache line.
     int hits_at_time;
+    double hit_at, lasted;
     // In a world that is divided (domain/domain.h): its place among fixed and driven bodies, −1: it moves; in which round its domain has
     // noted it last, and from when on its motion is another one.
     int prescribed;

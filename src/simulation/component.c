@@ -49,6 +49,7 @@ static cal_status free_refresh(cal_world* world, int component, cal_error* error
     const int64_t last = c->queue.tail - 1;
     cal_free_body_begin(&world->bodies[c->body], cal_saved_state_at(&c->queue, last)->time,
                         cal_data_at(&c->queue, last));
+    cal_free_body_note_course(world, component);
     return CAL_OK;
 }
 
@@ -95,8 +96,10 @@ static double free_mass(const cal_world* world, int body) { return world->bodies
 
 static cal_status free_shift(cal_world* world, int body, const double by[3], cal_error* error) {
     (void)error;
-    double* data = cal_data_at(&world->components[world->bodies[body].component].queue, 0);
+    const int component = world->bodies[body].component;
+    double* data = cal_data_at(&world->components[component].queue, 0);
     for (int i = 0; i < 3; i++) data[CAL_AT_POSITION + i] += by[i];
+    cal_free_body_note_course(world, component);
     return CAL_OK;
 }
 
@@ -125,7 +128,8 @@ static const cal_component_ops free_body = {.kind = CAL_FREE_BODY,
                                             .shift = free_shift,
                                             .member = cal_free_body_member,
                                             .members = itself,
-                                            .image = cal_image_own};
+                                            .image = cal_image_own,
+                                            .sound = cal_free_body_sound};
 
 // --- Multibodies --------------------------------------------------------------------------------------------------------------
 
@@ -173,6 +177,7 @@ static const cal_component_ops multibody = {.kind = CAL_MULTIBODY,
                                             .motion = link_motion,
                                             .bounds = link_bounds,
                                             .room = cal_multibody_room,
+                                            .ahead = cal_multibody_ahead,
                                             .locate = link_locate,
                                             .begin = cal_multibody_begin,
                                             .changed = cal_multibody_changed,
@@ -193,7 +198,8 @@ static const cal_component_ops multibody = {.kind = CAL_MULTIBODY,
                                             .member = link_member,
                                             .members = itself,
                                             .report = cal_add_joint_energy,
-                                            .image = cal_image_own};
+                                            .image = cal_image_own,
+                                            .sound = cal_multibody_sound};
 
 // --- Contact groups -----------------------------------------------------------------------------------------------------------
 
@@ -237,7 +243,8 @@ static const cal_component_ops group = {.kind = CAL_GROUP,
                                         .flowed = cal_group_flowed,
                                         .contacts = cal_group_list_contacts,
                                         .report = count_group,
-                                        .image = cal_image_group};
+                                        .image = cal_image_group,
+                                        .sound = cal_group_sound};
 
 // --- Any of them --------------------------------------------------------------------------------------------------------------
 
@@ -247,7 +254,7 @@ const cal_component_ops* cal_component_table(cal_component_kind kind) {
     return tables[kind];
 }
 
-int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
+int cal_component_add(cal_world* world, cal_component_kind kind, int stride, int states) {
     int c;
     if (world->unused_count > 0) {
         c = world->unused_components[--world->unused_count];
@@ -267,7 +274,8 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
                                            .weight = 1,
                                            .local_time = world->time,
                                            .domain = world->domain};
-    if (cal_queue_create(&world->components[c].queue, stride)) return c;
+    cal_queue_create(&world->components[c].queue, stride);
+    if (cal_queue_reserve(&world->components[c].queue, states)) return c;
     world->components[c].ops = NULL;
     world->unused_components[world->unused_count++] = c;
     return -1;

@@ -15,6 +15,9 @@ struct cal_contact_list;
 struct cal_group_member;
 struct cal_image;
 
+// What others do not know of a component of a world on ranks: those near it, and all.
+enum { CAL_NEWS_NEAR = 1, CAL_NEWS_ALL = 2 };
+
 // What every look at a body reads comes first, in a cache line.
 typedef struct cal_component {
     _Alignas(64) const struct cal_component_ops* ops; // NULL: unused
@@ -28,6 +31,9 @@ typedef struct cal_component {
     int going;         // the domain that it is going to be handed over to; 0: none
     int done;          // work of its events, since loads of domains were last looked at
     int unit;          // which one it is of the group that it was put into last; of another group it may be any
+    // Of a world on ranks (domain/ranks.h): which of them know it as it was told last, a bit each; and who does not know what it is now.
+    unsigned news;
+    uint64_t told;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;
 } cal_component;
@@ -57,6 +63,8 @@ typedef struct cal_component_ops {
     cal_status (*bounds)(cal_world* world, int component, int body, double from, double until, cal_motion_bounds* out);
     // For how long a box about its bodies is worth making.
     double (*room)(const cal_world* world, int component, double time);
+    // How much of that has so few states that all of them may be held at a time; NULL: however long.
+    double (*ahead)(cal_world* world, int component, double time, double length);
     cal_state_numbers (*locate)(const cal_world* world, int component, int body, double* data);
 
     // A new motion from a time on, with the numbers that hold there; what came after is rolled back.
@@ -104,14 +112,16 @@ typedef struct cal_component_ops {
     cal_status (*report)(cal_world* world, int component, cal_world_report* report);
     // What is in an image but its clock and states. own: the world as it is.
     void (*image)(struct cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
+    // Whether a state from an image is one of it.
+    bool (*sound)(const cal_world* world, int component, const cal_saved_state* state);
 } cal_component_ops;
 
 extern const cal_component_ops cal_fixed_body, cal_driven_body; // motion/prescribed.c
 // The table of a kind; NULL: unused.
 const cal_component_ops* cal_component_table(cal_component_kind kind);
 
-// A component without states; −1: no memory.
-int cal_component_add(cal_world* world, cal_component_kind kind, int stride);
+// A component without states, with room for a few; −1: no memory.
+int cal_component_add(cal_world* world, cal_component_kind kind, int stride, int states);
 // A group is in charge of it after its newest state.
 static inline bool cal_component_is_fused(const cal_component* c) {
     return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED;

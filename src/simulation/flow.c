@@ -159,31 +159,38 @@ void cal_bodies_flow(cal_world* world, const int* bodies, int count, double time
 
 // --- Groups -------------------------------------------------------------------------------------------------------------------
 
-cal_status cal_group_energy(cal_world* world, int component, const double* data, double* out) {
-    const cal_contact_group* g = world->components[component].group;
+cal_status cal_group_energy_at(const cal_group* group, const double* q, const double* v, double* out) {
+    const cal_contact_group* g = (const cal_contact_group*)group;
+    cal_world* world = group->world;
     cal_status status = CAL_OK;
     *out = 0.0;
-    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
+    for (int i = 0; status == CAL_OK && i < group->unit_count; i++) {
         double energy = 0.0;
-        status = world->components[g->members[i]].ops->energy(world, g->members[i], data + g->units[i].first_q,
-                                                              data + g->at_v + g->units[i].first_v, &energy);
+        status = world->components[g->members[i]].ops->energy(world, g->members[i], q + g->units[i].first_q,
+                                                              v + g->units[i].first_v, &energy);
         *out += energy;
     }
     return status;
 }
 
-cal_status cal_group_find_work(cal_world* world, int component, double time, const double* from, const double* to,
-                               double length, double* out) {
+cal_status cal_group_energy(cal_world* world, int component, const double* data, double* out) {
     const cal_contact_group* g = world->components[component].group;
+    return cal_group_energy_at(&g->group, data, data + g->at_v, out);
+}
+
+cal_status cal_group_find_work(const cal_group* group, double time, const double* q, const double* v,
+                               const double* to_q, const double* to_v, double length, double* out) {
+    const cal_contact_group* g = (const cal_contact_group*)group;
+    cal_world* world = group->world;
     cal_status status = CAL_OK;
     *out = 0.0;
-    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
-        const int q = g->units[i].first_q, v = g->at_v + g->units[i].first_v;
-        const cal_member_span span = {.q = from + q,
-                                      .v = from + v,
-                                      .to_q = to + q,
-                                      .to_v = to + v,
-                                      .extras = from + g->extras[i],
+    for (int i = 0; status == CAL_OK && i < group->unit_count; i++) {
+        const int first_q = g->units[i].first_q, first_v = g->units[i].first_v;
+        const cal_member_span span = {.q = q + first_q,
+                                      .v = v + first_v,
+                                      .to_q = to_q + first_q,
+                                      .to_v = to_v + first_v,
+                                      .extras = g->used + g->extras[i],
                                       .length = length,
                                       .from = time};
         double work = 0.0;

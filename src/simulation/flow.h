@@ -21,6 +21,7 @@
 #include "solver/flows.h"
 
 struct cal_member_span;
+struct cal_group;
 
 // What flowed into and out of everything, to the world's time.
 cal_status cal_world_find_flows(cal_world* world, cal_flows* out);
@@ -34,9 +35,10 @@ cal_status cal_bodies_energy(cal_world* world, const int* bodies, int count, dou
 // Work and a loss at the newest state of the first of them that has one.
 void cal_bodies_flow(cal_world* world, const int* bodies, int count, double time, double work, double loss);
 
-// Of a group: energy of a state's numbers; the work of its members' forces on a way between two states.
+// Of a group: energy of a state's numbers, and of q and v; the work of its members' forces on a way from q and v to others.
 cal_status cal_group_energy(cal_world* world, int component, const double* data, double* out);
-cal_status cal_group_find_work(cal_world* world, int component, double time, const double* from, const double* to,
-                               double length, double* out);
+cal_status cal_group_energy_at(const struct cal_group* group, const double* q, const double* v, double* out);
+cal_status cal_group_find_work(const struct cal_group* group, double time, const double* q, const double* v,
+                               const double* to_q, const double* to_v, double length, double* out);
 // Adds what flowed in a group that has ended, once.
 void cal_group_take_flows(const cal_world* world, int ended, cal_flows* out);

@@ -198,7 +198,7 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
 static cal_status prepare(cal_world* world, cal_multibody* m, cal_error* error) {
     const cal_multibody_model* e = m->engine;
     cal_multibody_place(m);
-    m->component = cal_component_add(world, CAL_MULTIBODY, m->at.stride);
+    m->component = cal_component_add(world, CAL_MULTIBODY, m->at.stride, 2);
     if (m->component >= 0) world->components[m->component].queue.copied = m->at.memory;
     if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, world->time) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");

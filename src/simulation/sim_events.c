@@ -147,7 +147,7 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
     status = make_world(sim, &start, &world, &map, error);
     if (status != CAL_OK) cal_drive_move(sim->model, time, before, sim->control);
     if (status != CAL_OK) return status;
-    cal_world_keep_events(world, sim->world->log.keep);
+    cal_world_keep_events(world, sim->world->log.taken);
     cal_world_destroy(sim->world);
     cal_model_map_destroy(sim->map);
     sim->world = world;

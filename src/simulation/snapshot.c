@@ -18,6 +18,9 @@ enum { TEXT = 32, WORD = 8 };
 #define EVENTS UINT64_C(0x53544e4556454c43) // "CLEVENTS"
 #define SYSTEM UINT64_C(0x4d45545359534c43) // "CLSYSTEM"
 
+// Raised where a state or an image has its numbers in other places than before: what was written then is no state now, though its sizes fit.
+enum { FORMAT = 2 };
+
 typedef struct head {
     uint64_t kind;
     int64_t words;
@@ -61,7 +64,7 @@ static uint64_t hash_system(const cal_system* system) {
 static head head_of(const cal_sim* sim) {
     const cal_model* model = sim->model;
     head own = {.kind = sim->system != NULL ? SYSTEM : EVENTS};
-    snprintf(own.version, sizeof own.version, "%s", cal_version());
+    snprintf(own.version, sizeof own.version, "%s, format %d", cal_version(), FORMAT);
     if (sim->system != NULL) {
         own.bodies = model->body_count;
         own.moving = model->v_count;
@@ -177,18 +180,22 @@ static void store_system(const cal_system* system, cal_image* image) {
     cal_free(memory);
 }
 
-// A load can fail for want of memory for pushes: then the system gets back what it had, which needs none.
-static cal_status load_system(cal_system* system, const cal_image* image, cal_error* error) {
-    void* before = cal_allocate(cal_system_memory_size(system) / WORD, WORD);
+// A load can fail for want of memory for pushes, or since no system has stored these words: then the system gets back what it had, which
+// needs no memory.
+static cal_status load_system(cal_system* system, const cal_image* image, const char* what, cal_error* error) {
+    const size_t size = cal_system_memory_size(system);
+    void* before = cal_allocate(size / WORD, WORD);
     cal_status status = before != NULL ? CAL_OK : CAL_NO_MEMORY;
     bool kept = true;
     if (status == CAL_OK) {
         cal_system_store(system, before);
-        status = cal_system_load(system, image->words + image->at);
-        if (status != CAL_OK) kept = cal_system_load(system, before) == CAL_OK;
+        status = cal_system_load(system, image->words + image->at, (image->count - image->at) * WORD);
+        if (status != CAL_OK) kept = cal_system_load(system, before, size) == CAL_OK;
     }
     cal_free(before);
     if (status == CAL_OK) return CAL_OK;
+    if (status == CAL_BAD_ARGUMENT && kept)
+        return cal_fail(error, status, "%.120s holds numbers that no simulation has", what);
     return cal_fail(error, status, "no memory to restore a simulation%s", kept ? "" : ", which has lost its state");
 }
 
@@ -269,7 +276,7 @@ cal_status cal_snapshot_restore(cal_sim* sim, cal_image* image, const char* what
     if (image->status != CAL_OK) return cal_fail(error, CAL_BAD_ARGUMENT, "%.120s is damaged", what);
     const cal_status status = compare(&theirs, &own, what, error);
     if (status != CAL_OK) return status;
-    if (sim->system != NULL) return load_system(sim->system, image, error);
+    if (sim->system != NULL) return load_system(sim->system, image, what, error);
     const cal_status whole = cal_world_gather(sim->world, error);
     return whole == CAL_OK ? load_events(sim, image, error) : whole;
 }
@@ -322,7 +329,7 @@ cal_status cal_sim_fork(cal_sim* sim, cal_sim** out, cal_error* error) {
         cal_sim_destroy(other);
         return status;
     }
-    if (sim->world != NULL) cal_world_keep_events(other->world, sim->world->log.keep);
+    if (sim->world != NULL) cal_world_keep_events(other->world, sim->world->log.taken);
     *out = other;
     return CAL_OK;
 }

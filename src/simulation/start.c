@@ -222,7 +222,8 @@ static bool place_fixed(cal_sim_body* part) {
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     part->series = (int)CAL_AT_SLOTS + part->def.slots + (int)CAL_FREE_FLOWS;
-    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part));
+    // One that turns has a second state where its series goes on.
+    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part), part->round ? 1 : 2);
     if (part->component >= 0) world->components[part->component].queue.copied = part->series;
     if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
@@ -240,6 +241,7 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_quaternion_matrix(data + CAL_AT_QUATERNION, R);
     cal_unrotate3(R, part->def.angular_velocity, data + CAL_AT_ANGULAR);
     cal_free_body_begin(part, world->time, data);
+    cal_free_body_note_course(world, part->component);
     return CAL_OK;
 }
 

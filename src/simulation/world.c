@@ -194,6 +194,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
         return world->trouble.text[0] != '\0' ? cal_fail(error, status, "%s", world->trouble.text) : status;
     }
     world->time = time;
+    if (!world->log.taken) cal_log_drop(&world->log, time);
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
         if (c->ops != NULL && !c->ops->stepped && !cal_component_is_fused(c)) cal_component_mark_used(world, i, time);
@@ -241,9 +242,9 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     }
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
-    const cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
+    cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
+    if (status == CAL_OK) status = cal_group_shown_speeds(world, body.index, world->time, &at);
     if (status != CAL_OK) return status;
-    cal_group_shown_speeds(world, body.index, world->time, &at);
     cal_motion_to_frame(part, &at, position, quaternion);
     if (velocity != NULL) memcpy(velocity, at.u, sizeof at.u);
     if (angular_velocity != NULL) memcpy(angular_velocity, at.w, sizeof at.w);
@@ -326,7 +327,7 @@ bool cal_world_next_event(cal_world* world, cal_world_event* out) {
 
 void cal_world_keep_events(cal_world* world, bool keep) {
     if (!world) return;
-    world->log.keep = keep;
+    world->log.keep = world->log.taken = keep;
 }
 
 enum { MOTIONS = 8192 };
@@ -342,7 +343,7 @@ static void find_motions(void* user, int first, int end) {
     for (int i = first; i < end; i++)
         if (is_there(m->world, m->first + i) &&
             cal_body_at(m->world, m->first + i, m->world->time, &m->at[i]) == CAL_OK)
-            cal_group_shown_speeds(m->world, m->first + i, m->world->time, &m->at[i]);
+            (void)cal_group_shown_speeds(m->world, m->first + i, m->world->time, &m->at[i]);
 }
 
 // Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`,
@@ -359,8 +360,8 @@ static cal_status add_bodies(cal_world* world, int first, int count, const cal_m
             motion = &at[i - first];
         else
             status = cal_body_at(world, i, world->time, &own);
+        if (status == CAL_OK && motion == &own) status = cal_group_shown_speeds(world, i, world->time, &own);
         if (status != CAL_OK) return status;
-        if (motion == &own) cal_group_shown_speeds(world, i, world->time, &own);
         cal_add_energy(world, part, motion, out);
         out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
         if (!hashed) continue;

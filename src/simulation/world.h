@@ -92,8 +92,7 @@ struct cal_world {
     // Of a world that is divided among processors (domain/domain.h); this world is then the whole, one of the domains, or the border.
     cal_machine* machine;              // NULL: one core
     cal_machine* ranks;                // NULL: there is one
-    struct cal_memo* memo;             // of a domain that runs on ranks (domain/memo.h)
-    int64_t looks;                     // at pairs, in its runs there
+    bool rebuilt;                      // this rank has made it whole from what others have shown (domain/rebuild.c)
     struct cal_domains* domains;       // NULL: it is not divided
     int domain;                        // its number; 0: the whole (domain/domain.h)
     struct cal_prescribed* prescribed; // of a domain: its own boxes and pairs of fixed and driven bodies, and how many

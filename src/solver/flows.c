@@ -1,5 +1,6 @@
 // See flows.h.
 #include "solver/flows.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ void cal_flow_create(cal_flow_integrator* f, const cal_solver_ops* ops, const do
                              .block_count = 1,
                              .block_y = f->block_y,
                              .y_size = CAL_FLOW_SIZE};
-    // No error is tested: flows follow the motion's steps.
+    // No error is tested: flows follow the motion's steps (but cal_flow_test).
     f->context = (cal_solver_context){.layout = &f->layout,
                                       .y = f->y,
                                       .ydot = f->ydot,
@@ -36,13 +37,25 @@ void cal_flow_prepare(cal_flow_integrator* f) {
     if (f->ops) f->ops->prepare(&f->context, &f->column);
 }
 
-void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KINDS]) {
+void cal_flow_test(cal_flow_integrator* f, double tolerance, double unit) {
+    for (int i = 0; i < CAL_FLOW_SIZE; i++) f->scale[i] = DBL_MAX;
+    f->scale[CAL_FLOW_LANES + CAL_FLOW_WORK] = f->scale[CAL_FLOW_LANES + CAL_FLOW_LOSS] = unit;
+    f->context.relative = f->context.absolute = unit > 0.0 ? tolerance : 1.0;
+    f->context.scale = unit > 0.0 ? f->scale : NULL;
+}
+
+void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KINDS], double* sums) {
     double shares[CAL_MAX_SUMS * CAL_FLOW_LANES];
     memcpy(f->memory.power, power, sizeof f->memory.power);
     if (!f->ops) return;
     for (int i = 0; i < CAL_FLOW_LANES; i++) f->ydot[i] = f->y[CAL_FLOW_LANES + i];
     for (int i = 0; i < CAL_FLOW_KINDS; i++) f->ydot[CAL_FLOW_LANES + i] = power[i];
     f->ops->follow_up(&f->context, &f->column, 0, shares);
+    for (int k = 0; k < f->ops->sum_count && f->context.scale; k++)
+        for (int i = 0; i < CAL_FLOW_LANES; i++) {
+            const double share = shares[CAL_SHARE(k, CAL_FLOW_LANES, i)];
+            sums[k] = k >= f->ops->max_count ? sums[k] + share : share > sums[k] ? share : sums[k];
+        }
 }
 
 // --- BDF ---------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ typedef struct cal_flow_integrator {
     cal_column column;
     int32_t block_y[2];
     cal_solver_context context;
-    double y[CAL_FLOW_SIZE], ydot[CAL_FLOW_SIZE];
+    double y[CAL_FLOW_SIZE], ydot[CAL_FLOW_SIZE], scale[CAL_FLOW_SIZE];
     double* vectors[CAL_FLOW_VECTORS];
 } cal_flow_integrator;
 
@@ -65,9 +65,13 @@ static inline size_t cal_flow_block_size(const cal_flow_integrator* f) { // byte
 }
 // The solver begins: what flowed so far is the base.
 void cal_flow_start(cal_flow_integrator* f);
-// Around an evaluation: before control's numbers change, and after the powers are known.
+// For the next evaluation: errors of work and loss are tested as those of y are, to this part of them and of `unit`, J; zero: they are not. Where motion is
+// prescribed it may be smooth while forces are not, and nothing else would see what its work lacks. Not with BDF.
+void cal_flow_test(cal_flow_integrator* f, double tolerance, double unit);
+// Around an evaluation: before control's numbers change, and after the powers are known. sums: of the solver, to which those of flows are added
+// that are tested.
 void cal_flow_prepare(cal_flow_integrator* f);
-void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KINDS]);
+void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KINDS], double* sums);
 // A step was accepted, which ended at a time; closed: what projecting its end has added.
 void cal_flow_accept(cal_flow_integrator* f, const void* control, double time, double closed);
 // The same of BDF, with the powers at the end and the step's order; the first time: where it begins, of order 0.

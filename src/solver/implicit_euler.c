@@ -31,6 +31,9 @@
 // differ by a few times what is wrong: so that their difference may be 64 times the allowed error, and is tested with
 // it.
 //
+// Constraints close what an Euler step has reached before it counts (cal_solver_ops.correct): y₀ is closed, and differences between it and
+// results that are open by h² would have no expansion.
+//
 // Every Euler step evaluates where it begins, and so nobody sees a force that jumps, or a stop that is met, in the last
 // sixth of a step. One more evaluation does, at the end of the six steps of n = 6, as if there was a seventh: the
 // differences
@@ -158,6 +161,23 @@ static bool implicit_sound(const void* memory, const double* down) {
            isfinite(c->time) && isfinite(c->step);
 }
 
+// From what the very first evaluation and the one beyond the last step reach nobody does.
+static bool implicit_goes_on(const double* down) {
+    return down[CAL_DOWN_IMPLICIT_STEP] != 0.0 && down[DOWN_LAST] == 0.0;
+}
+
+static void implicit_correct(const cal_solver_context* context, const cal_column* column) {
+    double* const* x = context->vectors;
+    double* reached = x[VECTOR_CURRENT];
+    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
+    for (int k = 0; k < SUMS; k++) {
+        const double weight = context->down[DOWN_WEIGHT + k];
+        for (int i = first; i < end && weight != 0.0; i++)
+            x[VECTOR_CHANGE + k][i] += weight * (context->y[i] - reached[i]);
+    }
+    cal_range_copy(reached, context->y, first, end);
+}
+
 const cal_solver_ops cal_solver_implicit = {
     .name = "implicit",
     .help = "extrapolated linearly implicit Euler: for stiff servos, stops and dampers",
@@ -173,6 +193,9 @@ const cal_solver_ops cal_solver_implicit = {
     .prepare = implicit_prepare,
     .follow_up = implicit_follow_up,
     .control = implicit_steer,
+    .goes_on = implicit_goes_on,
+    .correct = implicit_correct,
+    .reached = VECTOR_CURRENT,
     .interpolate = implicit_interpolate,
     .sound = implicit_sound,
 };

@@ -66,14 +66,14 @@ cal_status cal_solver_fail(const cal_solver_failure* f, cal_status status, cal_e
                         CAL_LEAST_HEADWAY * f->horizon, f->kept);
     if (f->body)
         return cal_fail(error, status,
-                        "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
+                        "body '%s' became infinite or not a number at t = %g s%s; the state at t = %g s is kept: use a "
                         "smaller step or tolerance, or check the forces",
-                        f->body, f->at, f->kept);
+                        f->body, f->at, f->near, f->kept);
     if (status == CAL_NOT_FINITE)
         return cal_fail(error, status,
-                        "numbers are so large at t = %g s that their sums are infinite; the state at t = %g s is "
+                        "numbers are so large at t = %g s that their sums are infinite%s; the state at t = %g s is "
                         "kept: check masses, springs and forces, or use other units",
-                        f->at, f->kept);
+                        f->at, f->near, f->kept);
     if (status == CAL_NOT_CONVERGED)
         return cal_fail(error, status,
                         "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "

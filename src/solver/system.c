@@ -98,7 +98,8 @@ static bool allocate_motion(cal_system* system) {
     system->accelerations = cal_allocate(v_count, sizeof(double));
     system->control = cal_allocate(drive, sizeof(double));
     system->changed_control = cal_allocate(actuators, sizeof(double));
-    system->sample = cal_allocate(system->plan->layout->y_size, sizeof(double));
+    const bool samples = system->plan->machine->ops->sample != NULL; // a device has it
+    system->sample = cal_allocate(samples ? 1 : system->plan->layout->y_size, sizeof(double));
     if (!system->q || !system->evaluated_q || !system->tau || !system->changed_tau || !system->accelerations ||
         !system->control || !system->changed_control || !system->sample)
         return false;
@@ -157,9 +158,6 @@ static cal_status fill(cal_system* system, cal_error* error) {
     const cal_sim_def* def = &system->def;
     cal_status status = CAL_OK;
     const cal_model* const user = system->model;
-    const cal_solver_ops* const ops = cal_find_solver(def->solver);
-    // An implicit step stops what slides by itself.
-    if (ops && ops->implicit > 0 && system->rests == CAL_REST_ALL) system->rests = CAL_REST_ON_STOPS;
     if (cal_model_rests(user, system->rests)) {
         status = cal_model_create_resting(user, system->rests, &system->friction.model, error);
         if (status) return status;
@@ -198,9 +196,11 @@ static cal_status fill(cal_system* system, cal_error* error) {
     cal_drive_start(system->model, 0.0, system->control);
     status = cal_system_create_constraints(system, error);
     if (status) return status;
-    if (system->ops)
-        return allocate_solver(system) ? CAL_OK
-                                       : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
+    if (system->ops) {
+        status = allocate_solver(system) ? cal_plan_ready(system->plan, system->state, system->ops, &system->context)
+                                         : CAL_NO_MEMORY;
+        return status ? cal_fail(error, status, "no memory for solver %s", def->solver) : CAL_OK;
+    }
     system->begin = cal_allocate((size_t)components, sizeof(double));
     if (!system->begin) return cal_fail(error, CAL_NO_MEMORY, "no memory for solver bdf");
     status =
@@ -216,7 +216,10 @@ static const double WHEN_STIFF = 1e5;
 
 static const char* choose_solver(const cal_model* model, const cal_sim_def* def) {
     const cal_program* program = cal_find_program(def->algorithm);
-    const bool stiff = model->fastest_rate > WHEN_STIFF && program && program->implicit && !def->historic;
+    // Without multipliers there is no implicit one.
+    const bool minimal =
+        model->constraint_count > 0 && def->constraint_form && strcmp(def->constraint_form, "minimal") == 0;
+    const bool stiff = model->fastest_rate > WHEN_STIFF && program && program->implicit && !def->historic && !minimal;
     return stiff && strcmp(def->solver, "auto") == 0 ? cal_solver_implicit.name : def->solver;
 }
 

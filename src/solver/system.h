@@ -86,12 +86,16 @@ const double* cal_system_control(const cal_system* system); // as the user set t
 // another of the same model, definition and kind of machine.
 size_t cal_system_memory_size(const cal_system* system); // bytes
 void cal_system_store(const cal_system* system, void* memory);
-// CAL_NO_MEMORY for pushes, only in another system: it must be loaded again before it is used.
-cal_status cal_system_load(cal_system* system, const void* memory);
+// CAL_NO_MEMORY for pushes, only in another system; CAL_BAD_ARGUMENT: these bytes are not what a system has stored. After either it
+// must be loaded again before it is used.
+cal_status cal_system_load(cal_system* system, const void* memory, size_t size);
 // The same without pushes, so that the size is always one: those that the system has when it is loaded hold from then on.
 size_t cal_system_motion_size(const cal_system* system); // bytes
 void cal_system_store_motion(const cal_system* system, void* memory);
 cal_status cal_system_load_motion(cal_system* system, const void* memory);
+// Whether numbers from outside are those of a simulation. What is wrong here would lead out of an array, or a loop into eternity; vectors
+// may hold what they like, and a solver finds out. waits: of each constraint.
+bool cal_system_is_sound(const cal_system* system, const bool* waits);
 
 // --- Changing it -----------------------------------------------------------------------------------------------------
 

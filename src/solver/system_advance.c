@@ -141,7 +141,8 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
                                   : cal_plan_run(system->plan, system->state, ops, context, prepared, all);
     if (status) return status;
     memcpy(sums, all, (size_t)ops->sum_count * sizeof *sums);
-    return cal_system_follow_flows(system, context->powers ? all + ops->sum_count : NULL);
+    const cal_status followed = cal_system_follow_flows(system, context->powers ? all + ops->sum_count : NULL, sums);
+    return followed ? followed : cal_system_close_reached(system);
 }
 
 cal_status cal_system_evaluate_bdf(void* user, double time, const cal_solver_ops* ops, cal_solver_context* context,
@@ -271,10 +272,11 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     if (system->opened != CAL_NONE) {
         cal_model_constraint_name(system->model, system->opened, name, sizeof name);
         system->opened = CAL_NONE;
-        return cal_fail(error, status,
-                        "constraint '%s' came apart at t = %g s; the state at t = %g s is kept: use a smaller step or "
-                        "tolerance, or check whether constraints contradict each other",
-                        name, system->state->time, system->time);
+        return cal_fail(
+            error, status,
+            "constraint '%s' came apart at t = %g s%s; the state at t = %g s is kept: use a smaller step or "
+            "tolerance, or check whether constraints contradict each other",
+            name, system->state->time, why, system->time);
     }
     if (status == CAL_BAD_MODEL && system->state->unmet != CAL_NONE)
         return cal_fail(error, status,
@@ -315,6 +317,9 @@ static cal_status take_sample(cal_system* system, double time) {
     sampling at = {system, true};
     system->sample_time = time;
     system->sampled = false;
+    if (system->plan->machine->ops->sample)
+        return cal_plan_sample(system->plan, system->state, system->ops, system->memory, &system->context, time,
+                               system->evaluated_q, system->evaluated_v);
     cal_status status = cal_plan_interpolate(system->plan, system->state, system->ops, system->memory, &system->context,
                                              time, system->sample);
     if (!status) status = cal_system_each_column(system, sample_column, &at);

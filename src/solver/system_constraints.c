@@ -22,8 +22,6 @@
 #include <string.h>
 
 enum { PATIENCE_START = 100, NAME = 80 };
-// An error that a projection leaves although it should not: something has come apart.
-static const double OPEN = 1e-4;
 
 static const struct {
     const char* name;
@@ -100,32 +98,19 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     return cal_system_create_form(system, error);
 }
 
-static void follow_nothing(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
-    (void)context, (void)column, (void)block, (void)shares;
-}
-
 bool cal_system_create_probe(cal_system* system) {
     if (!system->constraints) return true;
     if (system->ops->implicit == 0)
         return cal_plan_create_part(system->plan, CAL_PART_SUMS, &system->following) == CAL_OK;
     system->probe = *system->ops;
     system->probe.sum_count = system->probe.max_count = 0;
-    system->probe.follow_up = follow_nothing;
+    system->probe.follow_up = NULL;
     system->added = cal_allocate((size_t)system->model->v_count, sizeof(double));
     return system->added != NULL;
 }
 
 void cal_system_project_bdf(cal_system* system) {
     if (system->constraints && system->projects) cal_bdf_set_projection(system->bdf, project_bdf);
-}
-
-void cal_system_project_before(cal_system* system) {
-    if (!system->projects || !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
-        return;
-    system->constraints->time = system->state->time;
-    cal_system_project_step(system, CAL_ALONG_KEPT, system->evaluated_q, system->evaluated_v);
-    cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->state->context.y);
-    cal_state_changed(system->state, CAL_HELD_Y);
 }
 
 // λ where q̈₀ is in system->qdd, and the constraints' forces: they become joint forces, and the plan is run again with them.
@@ -174,12 +159,18 @@ static bool add_accelerations(cal_system* system) {
     return true;
 }
 
+static cal_status run_first(cal_system* system, const cal_plan* part, cal_state* state) {
+    state->context.riders =
+        cal_constraints_ride(system->constraints, system->evaluated_q, system->evaluated_v, state->plan->layout);
+    return cal_plan_run(part, state, NULL, NULL, true, NULL);
+}
+
 // An execution up to its last walk at y: the system's own, or, where its memory is not here, one of the constraints' with the same forces.
 static cal_status execute_first(cal_system* system, const double* tau, const double* control, const cal_context** out) {
     cal_state* state = system->constraints->aba_state;
     if (system->first_part) {
         *out = &system->state->context;
-        return cal_plan_run(system->first_part, system->state, NULL, NULL, true, NULL);
+        return run_first(system, system->first_part, system->state);
     }
     *out = &state->context;
     // The joints' forces of all processors, for their powers.
@@ -192,7 +183,7 @@ static cal_status execute_first(cal_system* system, const double* tau, const dou
         status = cal_state_push(state, p->body, p->force, p->torque, p->point);
     }
     if (!status) status = cal_system_apply_forces(system, state, tau, control);
-    return status ? status : cal_plan_run(system->constraints->aba_first, state, NULL, NULL, true, NULL);
+    return status ? status : run_first(system, system->constraints->aba_first, state);
 }
 
 // system->qdd ← what the last walk of that execution gives.
@@ -203,6 +194,12 @@ static cal_status execute_last(cal_system* system) {
     return status ? status : cal_plan_gather(state->plan, state->context.ydot, NULL, system->qdd);
 }
 
+// Other executions of these states have no rows with them.
+static void end_ride(cal_system* system) {
+    system->state->context.riders = NULL;
+    system->constraints->aba_state->context.riders = NULL;
+}
+
 // Where joints have one degree of freedom each: λ follows from the first walk of an execution, and its last one has everything. Not next to
 // singular positions; and what is not finite is left to the solver, which knows what to do about it.
 static cal_status join_execution(cal_system* system, const double* tau, const double* control, bool* done) {
@@ -211,9 +208,10 @@ static cal_status join_execution(cal_system* system, const double* tau, const do
     const cal_context* executed;
     cal_status status = execute_first(system, tau, control, &executed);
     *done = true;
-    if (status || !cal_constraints_join(set, system->evaluated_q, system->evaluated_v, system->law, system->def.gain,
-                                        shift, executed))
-        return status;
+    const bool joined = !status && cal_constraints_join(set, system->evaluated_q, system->evaluated_v, system->law,
+                                                        system->def.gain, shift, executed);
+    end_ride(system);
+    if (!joined) return status;
     const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
     const bool looks = system->projects && cal_system_looks_near(system);
     const bool whole = looks || !system->last_part || system->friction.count > 0;
@@ -265,54 +263,6 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     if (accelerates && !system->constraints->joins && add_accelerations(system)) return CAL_OK;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     return add_joint_forces(system, implicit, control);
-}
-
-cal_status cal_system_project_after(cal_system* system, double time, double* q, double* v, bool counts) {
-    cal_constraints* set = system->constraints;
-    set->time = time;
-    const int count = system->model->q_count;
-    if (!cal_all_finite(q, count) || !cal_all_finite(v, system->model->v_count)) return CAL_NOT_FINITE;
-    if (system->projects)
-        cal_system_project_step(system, CAL_ALONG_NOW, q, v);
-    else
-        cal_constraints_evaluate(set, q, v);
-    const cal_violation left = cal_constraints_violation(set, CAL_NONE);
-    if (counts) {
-        system->error_max = fmax(system->error_max, left.error);
-        system->error_sum += left.squares;
-        system->error_steps++;
-    }
-    if (!system->projects || left.error <= OPEN) return CAL_OK;
-    system->opened = left.error_of;
-    return CAL_NOT_CONVERGED;
-}
-
-// The energy where the constraints are evaluated, on the way to a projection or behind it.
-static cal_status find_energy_at(cal_system* system, const double* q, const double* v, double* out) {
-    if (!cal_model_has_coupled_forces(system->model)) {
-        cal_constraints_evaluate(system->constraints, q, v);
-        *out = cal_motions_energy(system->model, system->constraints->motions, q, v);
-        return CAL_OK;
-    }
-    double energy[2] = {0.0, 0.0};
-    const cal_status status = cal_system_find_energy(system, q, v, energy);
-    *out = energy[0] + energy[1];
-    return status;
-}
-
-// system->closed: what closing changes of the energy; nothing where everything is closed, as a rule with small steps.
-cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
-    double before = 0.0, after = 0.0;
-    cal_status status = CAL_OK;
-    system->closed = 0.0;
-    system->constraints->time = time;
-    const bool finite = cal_all_finite(q, system->model->q_count) && cal_all_finite(v, system->model->v_count);
-    const bool open = system->projects && finite && cal_system_is_open(system, q, v);
-    if (open) status = find_energy_at(system, q, v, &before);
-    if (!status) status = cal_system_project_after(system, time, q, v, true);
-    if (!status && open) status = find_energy_at(system, q, v, &after);
-    if (!status) system->closed = after - before;
-    return status ? status : cal_system_follow_passage(system, q, v);
 }
 
 cal_status cal_system_check_start(cal_system* system, cal_error* error) {
@@ -522,7 +472,7 @@ cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out
     out->error = now.error;
     out->speed = now.speed;
     out->error_of = now.error_of;
-    return CAL_OK;
+    return cal_system_look_beside(system, &out->undecided);
 }
 
 cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]) {

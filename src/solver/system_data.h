@@ -194,8 +194,8 @@ cal_status cal_system_each_column(cal_system* system, cal_column_function* funct
 bool cal_system_can_flow(const cal_system* system);
 // Whether passes sum up powers at the next evaluation.
 bool cal_system_needs_powers(const cal_system* system);
-// After an evaluation: powers are the passes' (NULL: none were asked for).
-cal_status cal_system_follow_flows(cal_system* system, const double* powers);
+// After an evaluation: powers are the passes' (NULL: none were asked for), sums the solver's.
+cal_status cal_system_follow_flows(cal_system* system, const double* powers, double* sums);
 // After an accepted step of BDF, which ended at evaluated_q and evaluated_v.
 cal_status cal_system_accept_bdf(cal_system* system, double time);
 // What flowed to a time in the last step.
@@ -210,6 +210,8 @@ cal_status cal_system_begin_account(cal_system* system);
 static inline bool cal_system_holds(const cal_system* system) {
     return system->constraints && system->constraints->row_count > 0;
 }
+// Whether the solver goes on inside a step from what constraints have closed.
+static inline bool cal_system_goes_on(const cal_system* system) { return system->ops && system->ops->correct; }
 cal_status cal_system_create_constraints(cal_system* system, cal_error* error);
 // How constraints' forces ride in evaluations: the probe of an implicit solver, the follow-up alone of others; false: no memory.
 bool cal_system_create_probe(cal_system* system);
@@ -218,6 +220,8 @@ void cal_system_project_bdf(cal_system* system); // tells BDF, once it is there
 cal_status cal_system_check_start(cal_system* system, cal_error* error);
 // Projects the state's y, which evaluated_q and evaluated_v hold, before an evaluation.
 void cal_system_project_before(cal_system* system);
+// Closes what the last evaluation has reached, of solvers that go on from there inside a step.
+cal_status cal_system_close_reached(cal_system* system);
 // At the state's y, which evaluated_q and evaluated_v hold, with the forces applied: adds the constraints'.
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control);
 // Which form the constraints' equations have, and the joint forces that follow from it: added to tau (system_minimal.c).
@@ -302,6 +306,8 @@ bool cal_system_changes_near(cal_system* system, const double* accelerations);
 // At evaluated_q and evaluated_v, with changed_tau and changed_control what drives the model and system->forces the constraints': replaces
 // these where rounding spoils them.
 cal_status cal_system_interpolate_singular(cal_system* system, double time);
+// Whether nothing moves, and constraints that were factored at q and v do not say which way it could; they are factored elsewhere then.
+cal_status cal_system_look_beside(cal_system* system, bool* undecided);
 // Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
 bool cal_system_stuck(cal_system* system, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, not beyond `time`, and starts the solver there.

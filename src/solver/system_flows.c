@@ -76,7 +76,15 @@ static cal_status add_coupled(cal_system* system, double power[CAL_FLOW_KINDS]) 
     return CAL_OK;
 }
 
-cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
+// Whether a constraint of the user's prescribes a motion; those of joints that rest do no work.
+static bool is_prescribed(const cal_system* system) {
+    if (!system->constraints || !system->constraints->moved) return false;
+    for (int i = 0; i < cal_system_own_constraints(system); i++)
+        if (system->model->constraints[i].motion && system->constraints->active[i]) return true;
+    return false;
+}
+
+cal_status cal_system_follow_flows(cal_system* system, const double* powers, double* sums) {
     double power[CAL_FLOW_KINDS] = {0.0};
     if (powers) power[CAL_FLOW_WORK] = powers[CAL_POWER_WORK], power[CAL_FLOW_LOSS] = powers[CAL_POWER_LOSS];
     if (!system->ops && system->flow.memory.points > 0) return CAL_OK;
@@ -90,7 +98,8 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (!status) status = add_coupled(system, power);
     if (status) return status;
-    cal_flow_follow_up(&system->flow, power);
+    cal_flow_test(&system->flow, system->context.relative, is_prescribed(system) ? system->account.unit : 0.0);
+    cal_flow_follow_up(&system->flow, power, sums);
     if (!system->ops) cal_flow_accept_bdf(&system->flow, system->state->time, 0, power, 0.0);
     return CAL_OK;
 }

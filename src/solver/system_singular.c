@@ -39,10 +39,12 @@ static const double SHARE = 0.2, WIDEST = 0.05, SMALLEST = 1e-3, MOST_DOUBT = 3.
 // How much faster than it seems σ may change where nothing was projected: what is open there is of third order.
 static const double SURELY = 2.0;
 // What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
-// wide, for all tolerances and all speeds as far as rounding allows.
+// wide, for all tolerances and all speeds as far as rounding allows. Solvers that extrapolate amplify what is left open by 3e4 (coefficients of the
+// polynomial of implicit_euler.c in the results of its steps): they have it closed to rounding.
 static const double CLOSED_SHARE = 1e-7, CLOSED_LEAST = 1e-15, EPSILONS = 3.0;
 
 static double closed_at(const cal_system* system, double speed) {
+    if (cal_system_goes_on(system)) return CLOSED_LEAST;
     return fmax(CLOSED_SHARE * system->settings.relative / fmax(speed, 1.0), CLOSED_LEAST);
 }
 
@@ -50,7 +52,7 @@ static double closed_at(const cal_system* system, double speed) {
 
 bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
     system->constraints->closed = closed_at(system, cal_largest_size(v, system->model->v_count));
-    cal_constraints_evaluate(system->constraints, q, v);
+    cal_constraints_look(system->constraints, q, v);
     return !cal_constraints_are_closed(system->constraints);
 }
 
@@ -60,6 +62,7 @@ void cal_system_project_step(cal_system* system, cal_along along, double* q, dou
     system->constraints->closed = closed_at(system, speed);
     system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
     system->constraints->along = along;
+    system->constraints->smooth = cal_system_goes_on(system);
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     cal_system_keep_rests(system, v);
     system->constraints->along = CAL_ALONG_OWN;
@@ -143,8 +146,13 @@ static double combine(const double* factors, const double* values, int index, in
     return sum;
 }
 
+// Looks at other places do not move time: where a solver asks again and again next to a singular position they are what takes long, and
+// count as an evaluation (cal_headway_gets_on).
+static void count_looks(cal_system* system) { system->headway.count++; }
+
 // Evaluates at all places, with the accelerations that are known so far.
 static cal_status evaluate_places(cal_system* system, const weights* w, double time) {
+    count_looks(system);
     const across a = find_room(system);
     const cal_model* model = system->model;
     const int count = model->v_count;
@@ -159,6 +167,8 @@ static cal_status evaluate_places(cal_system* system, const weights* w, double t
         cal_model_displace(model, a.change, 1.0, a.q);
         system->constraints->time = time + w->place[k];
         cal_constraints_project(system->constraints, a.q, a.v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+        // Corrections converge by squares where there is something to come to: no motion leads to what stays open.
+        if (!cal_constraints_are_reached(system->constraints)) return CAL_NOT_FINITE;
         status = cal_system_find_forces(system, time + w->place[k], a.q, a.v, a.forces + first, a.acceleration + first);
         if (!status && !cal_all_finite(a.acceleration + first, count)) status = CAL_NOT_FINITE;
     }
@@ -196,6 +206,7 @@ static crossing find_crossing(cal_system* system, double distance, double zone, 
     crossing out = {.near = true};
     double step = 2.0 * fmax(distance, 0.1 * zone) / speed;
     for (int i = 0; i < MOST_REACHES; i++, step *= 2.0) {
+        count_looks(system);
         const double before = distance_at(system, -step), after = distance_at(system, step);
         // A long mechanism passes singular positions by the side, and slowly, while parts of it move fast.
         const double rate = fmin(fmax(fabs(before - distance), fabs(after - distance)) / step, speed);
@@ -218,6 +229,16 @@ static crossing find_crossing(cal_system* system, double distance, double zone, 
     return out;
 }
 
+// Iterations get nearer by a factor per turn, in the mean of two: places before and after now change in turns. Whether those that are left may
+// bring the change below `allowed`; a polynomial settles faster in the end, by up to a hundred in what was seen.
+static bool may_settle(const double* changes, int turn, double allowed) {
+    if (turn < 2) return true;
+    const double gain = changes[turn] / changes[turn - 2]; // of two turns
+    double last = changes[turn];
+    for (int left = MOST_TURNS - 1 - turn; left > 0; left -= 2) last *= gain;
+    return last < 100.0 * allowed;
+}
+
 // system->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
 // a singular position by the side. noise: at the nearest places, in tolerances; polynomials that do not differ by more are good.
 static cal_status interpolate(cal_system* system, const weights* w, double time, double noise, bool* good) {
@@ -225,6 +246,7 @@ static cal_status interpolate(cal_system* system, const weights* w, double time,
     const int count = system->model->v_count;
     memset(a.center, 0, (size_t)count * sizeof(double));
     memset(a.acceleration, 0, PLACES * (size_t)count * sizeof(double));
+    double changes[MOST_TURNS];
     for (int turn = 0; turn < MOST_TURNS && !*good; turn++) {
         const cal_status status = evaluate_places(system, w, time);
         if (status) return status == CAL_NOT_FINITE ? CAL_OK : status;
@@ -237,7 +259,10 @@ static cal_status interpolate(cal_system* system, const weights* w, double time,
             a.center[i] = now;
         }
         const bool settled = change < fmax(1.0, noise);
-        if (settled && doubt > fmax(MOST_DOUBT, noise)) return CAL_OK;
+        // Beyond what the iterations still change they do not bring polynomials together.
+        if ((settled || doubt > change) && doubt > fmax(MOST_DOUBT, noise)) return CAL_OK;
+        changes[turn] = change;
+        if (!settled && !may_settle(changes, turn, fmax(1.0, noise))) return CAL_OK;
         *good = settled;
     }
     for (int i = 0; i < count && *good; i++) system->forces[i] = combine(w->center, a.forces, i, count);
@@ -321,6 +346,31 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     memcpy(system->changed_tau, a.tau, count * sizeof(double));
     memcpy(system->changed_control, a.control, controls * sizeof(double));
     return status;
+}
+
+// --- Starts ----------------------------------------------------------------------------------------------------------
+
+// So far beside a singular position, radians or metres, rows are left by about as much: a thousand times what counts as nothing.
+static const double BESIDE = 1e-3;
+
+// Rows that depend on others here, and do not where the accelerations lead to, are of second order along a motion that begins at rest: (q̈ᵀ ∇²φ q̈) t⁴ / 8.
+// They say nothing about q̈, and it must be none that they allow.
+cal_status cal_system_look_beside(cal_system* system, bool* undecided) {
+    cal_constraints* set = system->constraints;
+    const cal_model* model = system->model;
+    double *q = system->raw, *a = system->qdd + model->v_count;
+    const int rank = set->rank;
+    *undecided = false;
+    if (rank == set->row_count || cal_largest_size(system->v, model->v_count) > 0.0) return CAL_OK;
+    const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, a);
+    const double size = status ? 0.0 : cal_largest_size(a, model->v_count);
+    if (status || !(size > 0.0 && isfinite(size))) return status;
+    memcpy(q, system->q, (size_t)model->q_count * sizeof *q);
+    cal_model_displace(model, a, BESIDE / size, q);
+    set->closed = closed_at(system, 0.0);
+    cal_constraints_project(set, q, system->v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
+    *undecided = cal_constraints_rank(set) > rank;
+    return CAL_OK;
 }
 
 // --- Hops ------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 //   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ friction │ directions │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
+#include "base/finite.h"
+#include "base/sound.h"
 #include "solver/system_data.h"
 #include <string.h>
 
@@ -30,7 +32,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PART_PUSHES = 14, PARTS };
+enum { PART_ACTIVE = 3, PART_WAITS = 10, PART_PUSHES = 14, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -50,7 +52,7 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                {system->begin, system->begin ? q + v : 0},
                                {system->last.numbers, system->last.numbers ? q + 3 * v : 0},
                                {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
-                               {system->watch.waits, (size_t)model->constraint_count * sizeof(bool)},
+                               [PART_WAITS] = {system->watch.waits, (size_t)model->constraint_count * sizeof(bool)},
                                {system->watch.gaps, (size_t)model->constraint_count * sizeof(double)},
                                {system->friction.tau, system->friction.tau ? v : 0},
                                {system->constraints ? system->constraints->directions.q : NULL,
@@ -118,6 +120,58 @@ static void store(const cal_system* system, int count, void* memory) {
 void cal_system_store(const cal_system* system, void* memory) { store(system, PARTS, memory); }
 void cal_system_store_motion(const cal_system* system, void* memory) { store(system, PART_PUSHES, memory); }
 
+// --- Numbers that no simulation has ------------------------------------------------------------------------------------------
+
+static bool is_event_sound(const cal_system* system, const bool* waits) {
+    const int count = system->model->constraint_count, of = system->watch.constraint;
+    if (system->watch.due == (double)INFINITY) return true;
+    if (!(system->watch.due >= system->time)) return false; // NaN as well
+    return of == CAL_NONE ? system->friction.count > 0 : of >= 0 && of < count && waits[of];
+}
+
+bool cal_system_is_sound(const cal_system* system, const bool* waits) {
+    const cal_model* model = system->model;
+    const cal_sim_report* report = &system->report;
+    const cal_step_decision* decision = &system->decision;
+    const cal_flow_memory* flow = &system->flow.memory;
+    bool sound = isfinite(system->time) && isfinite(decision->time) && isfinite(decision->step) &&
+                 isfinite(decision->previous) && decision->order >= 0 && decision->order <= CAL_MAX_ORDER &&
+                 report->order >= 0 && report->order <= CAL_MAX_ORDER && cal_is_count(system->attempts) &&
+                 cal_is_count(system->singularities) && flow->points >= 0 && flow->points <= CAL_FLOW_POINTS &&
+                 flow->order >= 0 && flow->order <= flow->points;
+    const int64_t counts[] = {report->steps,       report->rejected,
+                              report->evaluations, report->jacobian_evaluations,
+                              system->error_steps, system->account.steps};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        sound = sound && counts[i] >= 0 && counts[i] < INT64_MAX / 2;
+    sound = sound && is_event_sound(system, waits) && cal_all_finite(system->q, model->q_count) &&
+            cal_all_finite(system->v, model->v_count) && cal_all_finite(system->tau, model->v_count);
+    for (int i = 0; i < CAL_MAX_DOWN; i++) sound = sound && isfinite(system->down[i]);
+    for (int i = 0; sound && i < system->push_count; i++)
+        sound = system->pushes[i].body >= 0 && system->pushes[i].body < model->body_count;
+    // One that has not begun, or begins anew, fills its memory first.
+    return sound && (!system->ops || !system->running || system->ops->sound(system->memory, system->down));
+}
+
+static bool are_flags(const void* bytes, int count) {
+    bool sound = true;
+    for (int i = 0; i < count; i++) sound = sound && cal_is_flag((const bool*)bytes + i);
+    return sound;
+}
+
+// What is used before all of it is there: what is no bool must not be read as one.
+static bool are_flags_sound(const cal_system* system, const head* h, const char* active, const char* waits) {
+    const bool* const flags[] = {&h->running,           &h->interpolates,      &h->slow_band,  &h->replays,
+                                 &h->decision.accepted, &h->decision.rejected, &h->last.valid, &h->held,
+                                 &h->directions.held};
+    bool sound =
+        are_flags(active, system->model->constraint_count) && are_flags(waits, system->model->constraint_count);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) sound = sound && cal_is_flag(flags[i]);
+    return sound && h->replay_steps >= 0 && isfinite(h->begin_time);
+}
+
+// --- Loading --------------------------------------------------------------------------------------------------------------------
+
 static void load_head(cal_system* system, const head* h) {
     double* const numbers = system->last.numbers;
     system->time = h->time;
@@ -150,10 +204,12 @@ static void load_head(cal_system* system, const head* h) {
 static cal_status load(cal_system* system, int count, const void* memory) {
     head h;
     memcpy(&h, memory, sizeof h);
-    load_head(system, &h);
     part parts[PARTS];
     list_parts(system, system->push_count, parts);
-    const char* at = (const char*)memory + round_up(sizeof h);
+    const char *at = (const char*)memory + round_up(sizeof h), *places[PARTS];
+    for (int i = 0; i < PARTS; i++) places[i] = i > 0 ? places[i - 1] + round_up(parts[i - 1].bytes) : at;
+    if (!are_flags_sound(system, &h, places[PART_ACTIVE], places[PART_WAITS])) return CAL_BAD_ARGUMENT;
+    load_head(system, &h);
     for (int i = 0; i < count; at += round_up(parts[i].bytes), i++) {
         if (parts[i].bytes == 0) continue;
         if (i != PART_ACTIVE) {
@@ -175,12 +231,15 @@ static cal_status load(cal_system* system, int count, const void* memory) {
     }
     cal_system_forget_energy(system);
     cal_state_changed(system->state, CAL_HELD_VECTORS);
-    return cal_system_apply(system);
+    return cal_system_is_sound(system, system->watch.waits) ? cal_system_apply(system) : CAL_BAD_ARGUMENT;
 }
 
-cal_status cal_system_load(cal_system* system, const void* memory) {
+cal_status cal_system_load(cal_system* system, const void* memory, size_t size) {
     head h;
+    if (size < size_of(system, PART_PUSHES)) return CAL_BAD_ARGUMENT;
     memcpy(&h, memory, sizeof h);
+    const size_t pushes = size - size_of(system, PART_PUSHES);
+    if (h.push_count < 0 || round_up((size_t)h.push_count * sizeof(cal_outer_force)) != pushes) return CAL_BAD_ARGUMENT;
     if (!cal_system_reserve_pushes(system, h.push_count)) return CAL_NO_MEMORY;
     system->push_count = h.push_count;
     return load(system, PARTS, memory);

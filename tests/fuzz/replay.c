@@ -169,17 +169,20 @@ static void fuzz(double seconds, const char* finding, uint8_t* room) {
 }
 
 int main(int argc, char** argv) {
-    DIR* folder = argc >= 2 ? opendir(argv[1]) : NULL;
-    if (folder == NULL) return fprintf(stderr, "usage: %s FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]\n", argv[0]), 2;
+    struct dirent** entries;
+    // In the order of their names: one seed makes one sequence of inputs.
+    const int entry_count = argc >= 2 ? scandir(argv[1], &entries, NULL, alphasort) : -1;
+    if (entry_count < 0) return fprintf(stderr, "usage: %s FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]\n", argv[0]), 2;
     uint8_t* room = malloc(2 * LARGEST);
     if (room == NULL || signal(SIGPROF, give_up) == SIG_ERR) abort();
     bool good = true;
-    for (const struct dirent* entry; (entry = readdir(folder)) != NULL;) {
+    for (int i = 0; i < entry_count; i++) {
         char path[1024];
-        snprintf(path, sizeof path, "%s/%s", argv[1], entry->d_name);
-        if (entry->d_name[0] != '.') good = load(path, room) && good;
+        snprintf(path, sizeof path, "%s/%s", argv[1], entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.') good = load(path, room) && good;
+        free(entries[i]);
     }
-    closedir(folder);
+    free(entries);
     const int count = file_count;
     for (int i = 0; i < count; i++) try_variants(&files[i], argc > 2 ? atoi(argv[2]) : 240);
     if (argc > 3 && count > 0) {

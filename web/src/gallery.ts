@@ -126,8 +126,11 @@ export class Gallery {
     }
     this.listener.opening(model);
     for (const { path, file } of kept) {
-      const answer = await fetch(withToken('/drop'), { method: 'POST', body: new Blob([`${path}\n`, file]) }).catch(() => null);
-      if (answer?.ok) continue;
+      // The answer to its end: the server ends to begin anew with the model, and what is still on its way then is lost.
+      const taken = await fetch(withToken('/drop'), { method: 'POST', body: new Blob([`${path}\n`, file]) })
+        .then((answer) => answer.text().then(() => answer.ok))
+        .catch(() => false);
+      if (taken) continue;
       this.listener.say(`${path} could not be sent.`, true);
       this.listener.opening('');
       return;

@@ -45,6 +45,7 @@ typedef struct mpi_machine {
     cal_machine base;
     MPI_Comm comm;
     cal_shared_window* board; // NULL: the ranks are on several hosts
+    MPI_Request* requests;    // two for each rank
 } mpi_machine;
 
 // --- Exchange -----------------------------------------------------------------------------------------------------------
@@ -208,6 +209,25 @@ static cal_status gather(cal_machine* base, int processor, const double* own, in
                : CAL_MACHINE_FAILED;
 }
 
+static int board(const cal_machine* base) {
+    return ((const mpi_machine*)base)->board != NULL ? (int)CAL_BOARD_NUMBERS : 0;
+}
+
+static cal_status deliver(cal_machine* base, const double* const* out, const int* out_counts, double* const* in,
+                          const int* in_counts) {
+    enum { TAG = 1 };
+    mpi_machine* machine = (mpi_machine*)base;
+    int error = MPI_SUCCESS, count = 0;
+    for (int p = 0; p < base->processors && error == MPI_SUCCESS; p++)
+        if (in_counts[p] > 0)
+            error = MPI_Irecv(in[p], in_counts[p], MPI_DOUBLE, p, TAG, machine->comm, &machine->requests[count++]);
+    for (int p = 0; p < base->processors && error == MPI_SUCCESS; p++)
+        if (out_counts[p] > 0)
+            error = MPI_Isend(out[p], out_counts[p], MPI_DOUBLE, p, TAG, machine->comm, &machine->requests[count++]);
+    if (error == MPI_SUCCESS) error = MPI_Waitall(count, machine->requests, MPI_STATUSES_IGNORE);
+    return error == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
+}
+
 // Numbers that are not this rank's to say: those of others, and of the trunk's copies after the first.
 static void clear_others(const cal_layout* layout, bool is_q, double* values) {
     const int count = is_q ? layout->model->q_count : layout->model->v_count;
@@ -277,6 +297,7 @@ static void destroy(cal_machine* base) {
     mpi_machine* machine = (mpi_machine*)base;
     cal_shared_window_destroy(machine->board);
     MPI_Comm_free(&machine->comm);
+    cal_free(machine->requests);
     cal_free(machine);
 }
 
@@ -288,6 +309,8 @@ static const cal_machine_ops mpi_ops = {.name = "mpi",
                                         .detach = detach,
                                         .share = share,
                                         .gather = gather,
+                                        .board = board,
+                                        .deliver = deliver,
                                         .collect = collect};
 
 cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, cal_error* error) {
@@ -307,7 +330,8 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
     int least = cal_best_lanes();
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, communicator);
     cal_status status = CAL_NO_MEMORY;
-    if (machine)
+    if (machine) machine->requests = cal_allocate(2 * (size_t)size, sizeof *machine->requests);
+    if (machine && machine->requests)
         status = cal_machine_begin(&machine->base, &mpi_ops, lanes == 0 ? least : lanes, size, error);
     else
         cal_explain(error, status, "no memory for a machine");
@@ -318,6 +342,7 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
     if (status == CAL_OK && machine && MPI_Comm_dup(communicator, &machine->comm) != MPI_SUCCESS)
         status = cal_fail(error, CAL_MACHINE_FAILED, "the communicator could not be duplicated");
     if (status != CAL_OK || !machine) {
+        if (machine) cal_free(machine->requests);
         cal_free(machine);
         return status;
     }

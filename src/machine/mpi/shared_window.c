@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 20000, SPINS_WHEN_CROWDED = 8 };
+// Numbers that are asked for ahead: while they are read, processors see that more follow.
+enum { FETCHED = 1024 };
 
 typedef struct place {
     _Alignas(CACHE_LINE) atomic_uint filled;
@@ -89,6 +91,6 @@ void cal_shared_window_gather(cal_shared_window* board, const double* own, int c
         for (int spins = 0; (int)(atomic_load_explicit(&other->filled, memory_order_acquire) - number) < 0; spins++)
             if (spins >= board->patience) sched_yield();
         all[r] = other->slots[number % 2];
-        for (int i = 0; i < count; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(all[r] + i);
+        for (int i = 0; i < count && i < FETCHED; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(all[r] + i);
     }
 }

@@ -13,11 +13,12 @@
 
 typedef struct cal_shared_window cal_shared_window;
 
-enum { CAL_BOARD_NUMBERS = 1024 }; // a slot
+// A slot: what ranks of a world tell each other in a window has room in it. Pages that nobody uses take no memory.
+enum { CAL_BOARD_NUMBERS = 32768 };
 
 // All ranks together. NULL on all of them where they are on several hosts, or have no memory to share.
 cal_shared_window* cal_shared_window_create(MPI_Comm comm);
 void cal_shared_window_destroy(cal_shared_window* board); // all ranks together; NULL is allowed
-// Shows up to CAL_BOARD_NUMBERS numbers, the same count on every rank; all[r] is where rank r's are, until this rank's next
+// Shows up to CAL_BOARD_NUMBERS numbers, of each rank as many as it likes; all[r] is where rank r's are, until this rank's next
 // call has returned.
 void cal_shared_window_gather(cal_shared_window* board, const double* own, int count, const double** all);

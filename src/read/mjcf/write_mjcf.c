@@ -420,9 +420,13 @@ cal_status cal_model_write(const cal_model* model, const char* path, cal_error* 
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", model->body_count);
     cal_text_create(&w.text, path);
     status = write_all(&w, error);
-    const cal_status closed = cal_text_close(&w.text, status == CAL_OK, error);
+    const cal_status complete = cal_text_complete(&w.text, status == CAL_OK ? error : NULL);
+    if (status == CAL_OK) status = complete;
+    const cal_status meshes = cal_mjcf_place_meshes(&w, status == CAL_OK, error);
+    if (status == CAL_OK) status = meshes;
+    const cal_status placed = cal_text_place(&w.text, status == CAL_OK, error);
     cal_names_destroy(w.shape_names);
     cal_free(w.paired);
     cal_free(memory);
-    return status == CAL_OK ? closed : status;
+    return status == CAL_OK ? placed : status;
 }

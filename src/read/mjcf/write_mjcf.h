@@ -16,6 +16,8 @@ typedef struct cal_mjcf_writer {
     cal_name_table* shape_names;   // MJCF wants them unique
     int *joint_order, joint_count; // joints as they were written, which is the order of q and v in the file
     bool* paired;                  // of each shape: a pair refers to it
+    cal_text* meshes;              // files of meshes, which take their places when all is written
+    bool made_folder;              // for them
 } cal_mjcf_writer;
 
 // Numbers that become `unit` when they are divided by their length; unit itself where none are found.
@@ -25,6 +27,8 @@ void cal_mjcf_write_body_name(cal_mjcf_writer* writer, const char* attribute, in
 
 // write_shapes.c: <asset> with files of meshes beside the model, and <geom>.
 cal_status cal_mjcf_write_meshes(cal_mjcf_writer* writer, cal_error* error);
+// Puts files of meshes into their places, or takes them away: what was there is the model's that was there.
+cal_status cal_mjcf_place_meshes(cal_mjcf_writer* writer, bool keep, cal_error* error);
 void cal_mjcf_write_shape(cal_mjcf_writer* writer, int shape);
 void cal_mjcf_write_contacts(cal_mjcf_writer* writer);
 

@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_CAPACITY = 1200 };
 
 // MODEL_meshes, with or without the folder that the model is in.
 static void folder_of(const char* path, bool whole, char* out, size_t capacity) {
@@ -33,19 +36,18 @@ static void put_float(unsigned char* at, double value) {
     put_word(at, word.bits);
 }
 
-static cal_status write_stl(const cal_mesh_def* mesh, const char* path, cal_error* error) {
-    cal_text file;
+static cal_status write_stl(const cal_mesh_def* mesh, const char* path, cal_text* file, cal_error* error) {
     unsigned char header[84] = "mesh of a model", record[50] = {0};
-    cal_text_create(&file, path);
+    cal_text_create(file, path);
     put_word(header + 80, (uint32_t)mesh->triangle_count);
-    cal_text_bytes(&file, header, sizeof header);
+    cal_text_bytes(file, header, sizeof header);
     for (size_t t = 0; t < (size_t)mesh->triangle_count; t++) {
         for (size_t k = 0; k < 3; k++)
             for (size_t i = 0; i < 3; i++)
                 put_float(record + 12 + 12 * k + 4 * i, mesh->vertices[3 * (size_t)mesh->triangles[3 * t + k] + i]);
-        cal_text_bytes(&file, record, sizeof record);
+        cal_text_bytes(file, record, sizeof record);
     }
-    return cal_text_close(&file, true, error);
+    return cal_text_complete(file, error);
 }
 
 // Heights row by row, from the last row to the first, between 0 and 1; the size says where that is.
@@ -80,15 +82,23 @@ static cal_status write_field(cal_mjcf_writer* w, int number, const char* name, 
     return CAL_OK;
 }
 
+static bool path_of(const char* folder, int number, char out[PATH_CAPACITY]) {
+    char name[40];
+    mesh_name(number, name, sizeof name);
+    return snprintf(out, PATH_CAPACITY, "%s/%s.stl", folder, name) < PATH_CAPACITY;
+}
+
 static cal_status write_mesh(cal_mjcf_writer* w, int number, const char* folder, const char* inside, cal_error* error) {
-    char name[40], path[1200];
+    char name[40], path[PATH_CAPACITY];
     mesh_name(number, name, sizeof name);
     if (w->model->meshes[number].columns > 0) return write_field(w, number, name, error);
-    if (snprintf(path, sizeof path, "%s/%s.stl", folder, name) >= (int)sizeof path)
+    if (!path_of(folder, number, path))
         return cal_fail(error, CAL_BAD_ARGUMENT, "the path '%.60s…' is too long", w->path);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    if (mkdir(folder, 0777) == 0)
+        w->made_folder = true;
+    else if (errno != EEXIST)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot make the folder '%.120s': %s", folder, strerror(errno));
-    const cal_status status = write_stl(&w->model->meshes[number], path, error);
+    const cal_status status = write_stl(&w->model->meshes[number], path, &w->meshes[number], error);
     snprintf(path, sizeof path, "%s/%s.stl", inside, name);
     cal_text_start(&w->text, "mesh");
     cal_text_word(&w->text, "name", name);
@@ -100,20 +110,37 @@ static cal_status write_mesh(cal_mjcf_writer* w, int number, const char* folder,
 cal_status cal_mjcf_write_meshes(cal_mjcf_writer* w, cal_error* error) {
     w->shape_names = cal_names_create((size_t)w->model->shape_count);
     w->paired = cal_allocate((size_t)w->model->shape_count, sizeof *w->paired);
-    if (w->shape_names == NULL || w->paired == NULL)
+    w->meshes = cal_allocate((size_t)w->model->mesh_count, sizeof *w->meshes);
+    if (w->shape_names == NULL || w->paired == NULL || w->meshes == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for the names of shapes");
     for (int i = 0; i < w->model->shape_count; i++)
         if (w->model->shapes[i].name != NULL) cal_names_add(w->shape_names, w->model->shapes[i].name, i);
     for (int i = 0; i < w->model->kept.pair_count; i++)
         for (int k = 0; k < 2; k++) w->paired[w->model->kept.pairs[i].shape[k]] = true;
     if (w->model->mesh_count == 0) return CAL_OK;
-    char folder[1100], inside[300];
+    char folder[PATH_CAPACITY - 100], inside[300];
     folder_of(w->path, true, folder, sizeof folder);
     folder_of(w->path, false, inside, sizeof inside);
     cal_status status = CAL_OK;
     cal_text_start(&w->text, "asset");
     for (int i = 0; i < w->model->mesh_count && status == CAL_OK; i++) status = write_mesh(w, i, folder, inside, error);
     cal_text_end(&w->text, "asset");
+    return status;
+}
+
+cal_status cal_mjcf_place_meshes(cal_mjcf_writer* w, bool keep, cal_error* error) {
+    char folder[PATH_CAPACITY - 100], path[PATH_CAPACITY];
+    cal_status status = CAL_OK;
+    folder_of(w->path, true, folder, sizeof folder);
+    for (int i = 0; w->meshes != NULL && i < w->model->mesh_count; i++) {
+        if (w->meshes[i].partial == NULL) continue;
+        (void)path_of(folder, i, path);
+        w->meshes[i].path = path;
+        const cal_status placed = cal_text_place(&w->meshes[i], keep && status == CAL_OK, error);
+        if (status == CAL_OK) status = placed;
+    }
+    if (w->made_folder && (!keep || status != CAL_OK)) (void)rmdir(folder);
+    cal_free(w->meshes);
     return status;
 }
 

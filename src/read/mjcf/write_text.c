@@ -20,15 +20,19 @@ void cal_text_create(cal_text* text, const char* path) {
     if (text->file == NULL) note_problem(text);
 }
 
-cal_status cal_text_close(cal_text* text, bool keep, cal_error* error) {
+cal_status cal_text_complete(cal_text* text, cal_error* error) {
     if (text->file != NULL) {
-        errno = cal_beside_close(text->file, text->path, text->partial, keep && text->problem == 0, false);
+        errno = cal_beside_complete(text->file, text->partial, false);
         if (errno != 0) note_problem(text);
     }
-    text->partial = NULL;
     text->file = NULL;
-    if (text->problem == 0 || !keep) return CAL_OK;
-    return cal_fail_write(error, text->path, text->problem);
+    return text->problem == 0 ? CAL_OK : cal_fail_write(error, text->path, text->problem);
+}
+
+cal_status cal_text_place(cal_text* text, bool keep, cal_error* error) {
+    const int problem = cal_beside_place(text->path, text->partial, keep, false);
+    text->partial = NULL;
+    return problem == 0 ? CAL_OK : cal_fail_write(error, text->path, problem);
 }
 
 void cal_text_bytes(cal_text* text, const void* bytes, size_t count) {

@@ -17,8 +17,10 @@ typedef struct cal_text {
 
 // Begins a file; path must outlive it.
 void cal_text_create(cal_text* text, const char* path);
-// Ends the file: renames it to its path when `keep` is true and nothing went wrong, else takes it away.
-cal_status cal_text_close(cal_text* text, bool keep, cal_error* error);
+// Completes the file, beside its place; fails where something went wrong with it.
+cal_status cal_text_complete(cal_text* text, cal_error* error);
+// Then: renames it to its path, or takes it away.
+cal_status cal_text_place(cal_text* text, bool keep, cal_error* error);
 
 void cal_text_start(cal_text* text, const char* element); // <element
 void cal_text_end(cal_text* text, const char* element);   // /> or </element>

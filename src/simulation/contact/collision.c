@@ -111,6 +111,7 @@ static cal_status count_strikes(cal_world* world, const int bodies[2], double ti
         cal_sim_body* part = &world->bodies[bodies[i]];
         if (part->component < 0) continue;
         part->hits_at_time = part->hit_at == time ? part->hits_at_time + 1 : 1;
+        if (time > part->hit_at) part->lasted = time - part->hit_at;
         part->hit_at = time;
         if (part->hits_at_time <= MOST_STRIKES) continue;
         char name[96], other[96];
@@ -143,6 +144,58 @@ static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[
     relative_velocity(at, point, relative);
     const double approach = -cal_dot3(gap.normal, relative);
     return restitution < 1.0 && approach > 0.0 && restitution * approach < world->contact_speed;
+}
+
+// Pairs that are hit at once.
+typedef struct landing {
+    int *pairs, count, capacity;
+} landing;
+
+static bool add_landing(landing* l, int pair) {
+    if (!cal_grow((void**)&l->pairs, &l->capacity, l->count, sizeof *l->pairs)) return false;
+    l->pairs[l->count++] = pair;
+    return true;
+}
+
+// Where a link of a multibody lands softly, others that are as good as there on something that does not move by itself land with it: which
+// of them is first is not known, since positions are to the tolerance.
+static cal_status find_landing(cal_world* world, int body, double time, landing* l, cal_error* error) {
+    const cal_component* c = &world->components[world->bodies[body].component];
+    const int first = l->pairs[0];
+    for (int link = c->body; link < c->body + c->weight; link++) {
+        const cal_presence here = cal_body_presence(world, link);
+        for (int k = 0; k < *here.pair_count; k++) {
+            const int number = (*here.pairs)[k];
+            const cal_pair* pair = &world->table.pairs[number];
+            const int other = pair->body[0] == link ? pair->body[1] : pair->body[0];
+            if (number == first || pair->off || world->bodies[other].component >= 0) continue;
+            cal_motion at[2];
+            cal_status status = CAL_OK;
+            for (int i = 0; status == CAL_OK && i < 2; i++)
+                status =
+                    cal_body_failed(world, pair->body[i], cal_body_at(world, pair->body[i], time, &at[i]), time, error);
+            if (status != CAL_OK) return status;
+            const double near = world->def.group_tolerance * world->bodies[link].reach;
+            cal_separation gap;
+            cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], near, NULL, &gap);
+            if (gap.distance < near && is_soft(world, pair, at) && !add_landing(l, number))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+        }
+    }
+    return CAL_OK;
+}
+
+static cal_status fuse_landing(cal_world* world, int pair, const int bodies[2], double time, int junction,
+                               cal_error* error) {
+    landing l = {0};
+    cal_status status =
+        add_landing(&l, pair) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    for (int i = 0; status == CAL_OK && i < 2; i++)
+        if (world->bodies[bodies[i]].component >= 0 && !cal_body_ops(world, bodies[i])->single)
+            status = find_landing(world, bodies[i], time, &l, error);
+    if (status == CAL_OK) status = cal_fuse(world, l.pairs, l.count, time, junction, error);
+    cal_free(l.pairs);
+    return status;
 }
 
 // What a body that is moved does in an impact: the impulse it gives over the velocity of its point.
@@ -186,7 +239,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
     int components[2], junction = -1;
-    for (int i = 0; i < 2; i++) cal_fetch_partners(world, bodies[i]);
+    cal_fetch_partners(world, bodies, 2);
     cal_status status = count_strikes(world, bodies, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) {
         components[i] = cal_body_component(world, bodies[i], time);
@@ -206,7 +259,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const bool pressed = status == CAL_OK && !inside && cal_dot3(o.impulse, o.impulse) == 0.0 &&
                          (is_stepped(world, components[0]) || is_stepped(world, components[1]));
     if (status == CAL_OK && (inside || pressed)) {
-        status = cal_fuse(world, pair, time, junction, error);
+        status = fuse_landing(world, pair, bodies, time, junction, error);
         return status == CAL_OK ? cal_world_update_changed(world, error) : status;
     }
     if (status != CAL_OK) return status;
@@ -221,6 +274,6 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     status = tell(world, bodies, &o, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_component_refresh(world, components[i], error);
     if (status == CAL_OK) status = cal_log_add(&world->log, &event, junction, error);
-    if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);
+    if (status == CAL_OK && event.fusion) status = cal_fuse(world, &pair, 1, time, junction, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }

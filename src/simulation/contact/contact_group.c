@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAL_FREE_SPEEDS = 6 };
 #define CREEP 0.01 // of what is slow: friction of the penalty method is full from here on
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
@@ -193,41 +192,42 @@ void cal_group_arrive(cal_world* world, int component) {
     }
 }
 
-void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
-    const int component = cal_body_component(world, body, time);
-    if (component < 0 || !world->components[component].ops->stepped) return;
-    const cal_contact_group* g = group_of(world, component);
-    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
-    const span s = span_at(world, component, time);
-    if (s.to == NULL || s.t > 0.0 || unit->ops->own_speeds == NULL) return;
-    unit->ops->own_speeds(s.from + g->at_v + unit->first_v, motion);
+// Which of its unit's bodies a body is.
+static int body_of_unit(const cal_world* world, int body) {
+    return body - world->components[world->bodies[body].component].body;
 }
 
-// Whether the speeds of a unit are not those of its way.
-static bool has_straight_speeds(const cal_group_member* unit, const span* s) {
-    return s->to != NULL && s->straight && unit->ops->straight_speeds != NULL && unit->ops->own_speeds != NULL;
+// Whether the speeds that are shown of a unit are not those of its way. What a multibody has of its energy is known where nobody else in
+// the group has any.
+static bool has_own_speeds(const cal_contact_group* g, const cal_group_member* unit, const cal_member_span* s) {
+    bool own = s->to_q != NULL && (s->straight || (unit->varying && g->group.unit_count == 1));
+    for (int i = 0; s->bow != NULL && !own && i < unit->v_count; i++) own = s->bow[i] != 0.0;
+    return own;
 }
 
-void cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+static cal_status show_speeds(const cal_world* world, int body, double time, bool between, cal_motion* motion) {
     const int component = cal_body_component(world, body, time);
-    if (component < 0 || !world->components[component].ops->stepped) return;
+    if (component < 0 || !world->components[component].ops->stepped) return CAL_OK;
     const cal_contact_group* g = group_of(world, component);
     const int unit = unit_of(world, g, body);
     const span s = span_at(world, component, time);
-    if (!has_straight_speeds(&g->units[unit], &s)) return;
     const cal_member_span own = member_span(g, unit, &s);
-    double v[CAL_FREE_SPEEDS];
-    g->units[unit].ops->straight_speeds(&g->units[unit], world, &own, v);
-    g->units[unit].ops->own_speeds(v, motion);
+    // Speeds of a cubic at its begin are those of the state, but for rounding.
+    const bool exact = own.to_q != NULL && s.t == 0.0 && !between && !g->units[unit].varying;
+    if ((s.t > 0.0 && !between) || !(exact || has_own_speeds(g, &g->units[unit], &own))) return CAL_OK;
+    return g->units[unit].ops->shown_speeds(&g->units[unit], world, body_of_unit(world, body), &own, motion);
+}
+
+cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    return show_speeds(world, body, time, false, motion);
+}
+
+cal_status cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    return show_speeds(world, body, time, true, motion);
 }
 
 bool cal_group_goes_straight(const cal_world* world, int component, double time) {
     return span_at(world, component, time).straight;
-}
-
-// Which of its unit's bodies a body is.
-static int body_of_unit(const cal_world* world, int body) {
-    return body - world->components[world->bodies[body].component].body;
 }
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
@@ -244,7 +244,9 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
     const int unit = unit_of(world, g, body);
     const span s = span_at(world, component, time);
     const cal_member_span own = member_span(g, unit, &s);
-    return g->units[unit].ops->state(&g->units[unit], &own, q, v);
+    const cal_status status = g->units[unit].ops->state(&g->units[unit], &own, q, v);
+    if (status != CAL_OK || !has_own_speeds(g, &g->units[unit], &own)) return status;
+    return g->units[unit].ops->shown_numbers(&g->units[unit], world, &own, v);
 }
 
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out) {
@@ -256,8 +258,9 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
     for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
         const cal_group_member* unit = &g->units[i];
         const cal_member_span own = member_span(g, i, &s);
-        status = unit->ops->state(unit, &own, out + unit->first_q, out + g->at_v + unit->first_v);
-        if (has_straight_speeds(unit, &s)) unit->ops->straight_speeds(unit, world, &own, out + g->at_v + unit->first_v);
+        double* v = out + g->at_v + unit->first_v;
+        status = unit->ops->state(unit, &own, out + unit->first_q, v);
+        if (status == CAL_OK && has_own_speeds(g, unit, &own)) status = unit->ops->shown_numbers(unit, world, &own, v);
     }
     return status;
 }
@@ -307,6 +310,7 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
 }
 
 void cal_group_use(cal_contact_group* g, const double* numbers) {
+    g->used = numbers;
     for (int i = 0; i < g->group.unit_count; i++)
         g->units[i].ops->use(&g->units[i], g->group.world, numbers + g->extras[i]);
 }
@@ -442,6 +446,8 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.driven = driven;
     g->group.contacts = cal_group_contacts;
     g->group.body_name = body_name;
+    g->group.energy = cal_group_energy_at;
+    g->group.work = cal_group_find_work;
     g->group.world = world;
     memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
     g->group.tolerance = world->def.group_tolerance;
@@ -576,7 +582,7 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     cal_contact_group* g = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
     if (g == NULL) return CAL_NO_MEMORY;
     for (int i = 0; i < member_count; i++) weight += world->components[members[i]].weight;
-    const int component = cal_component_add(world, CAL_GROUP, stride);
+    const int component = cal_component_add(world, CAL_GROUP, stride, 2);
     if (component >= 0) world->components[component].queue.copied = g->at_arrival;
     if (component < 0) {
         free_group(g);

@@ -34,10 +34,11 @@ typedef struct cal_near_pair {
 typedef struct cal_contact_group {
     cal_group group; // what the integrator sees
     cal_group_member* units;
-    int* members;      // components, in the order of their first bodies; one a unit
-    int* extras;       // where each member's own numbers are in a state
-    int* bodies;       // the world's bodies: of the units, in their order, then those that do not move by themselves
-    int* unit_of_body; // for the integrator
+    int* members;       // components, in the order of their first bodies; one a unit
+    int* extras;        // where each member's own numbers are in a state
+    const double* used; // the state's numbers whose they are now
+    int* bodies;        // the world's bodies: of the units, in their order, then those that do not move by themselves
+    int* unit_of_body;  // for the integrator
     int (*pairs)
         [2]; // of the world's bodies, ascending: those that collide by events, and what tells of fixed and driven ones
     int pair_count;
@@ -87,9 +88,9 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
 // q and v of all members at a time.
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out);
 // Where a state of a free body's group is at a time, the speeds of that state, and not those on the way from it.
-void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion);
+cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion);
 // The speeds that users see.
-void cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion);
+cal_status cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion);
 // Whether free bodies go at constant speeds at a time.
 bool cal_group_goes_straight(const cal_world* world, int component, double time);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
@@ -102,8 +103,9 @@ cal_status cal_group_flowed(cal_world* world, int component, double time, cal_fl
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error);
-// The two bodies of a pair stay in contact from a time on, at which both have a new motion already.
-cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error);
+// The two bodies of a pair stay in contact from a time on, at which both have a new motion already; and those of other pairs of the same
+// multibodies with what does not move by itself.
+cal_status cal_fuse(cal_world* world, const int* pairs, int count, double time, int junction, cal_error* error);
 // A group check, and the step after it.
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_step(cal_world* world, int component, cal_error* error);

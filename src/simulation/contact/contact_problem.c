@@ -340,7 +340,7 @@ static cal_status fill_rows(cal_problem* p, double time, const double* q, const 
         if (touch->unit[0] < 0 || touch->unit[1] < 0) continue;
         pairs[pair_count][0] = touch->unit[0], pairs[pair_count++][1] = touch->unit[1];
     }
-    if (!cal_free_sweeps_take(p, contacts, arena)) return CAL_NO_MEMORY;
+    if (!cal_free_sweeps_take(p, q, contacts, arena)) return CAL_NO_MEMORY;
     p->loose = is_loose(pairs[0], pair_count);
     int awake = 0;
     for (int i = 0; i < group->unit_count; i++) awake += !is_quiet(p, i);

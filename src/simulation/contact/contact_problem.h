@@ -123,6 +123,12 @@ static inline void cal_contact_cache_swap(cal_contact_cache* a, cal_contact_cach
     const cal_contact_cache swapped = *a;
     *a = *b, *b = swapped;
 }
+// The deepest overlap; 0: none.
+static inline double cal_contact_cache_deepest(const cal_contact_cache* cache) {
+    double deepest = 0.0;
+    for (int k = 0; k < cache->count; k++) deepest = fmax(deepest, -cache->contacts[k].gap);
+    return deepest;
+}
 // What a coordinate's way counts as one, m.
 static inline double cal_stop_lever(const cal_group* group, const cal_group_stop* stop) {
     return stop->turns ? group->length : 1.0;

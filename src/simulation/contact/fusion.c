@@ -246,6 +246,9 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
             // Of two members once.
             const int other = world->table.pairs[part->pairs[k]].body[0], member = world->bodies[other].component;
             if (other < g->bodies[i] && member >= 0 && cal_group_has(world, component, member)) continue;
+            // What was a group's is still, as a rule, where others have joined it.
+            const cal_pair* pair = &world->table.pairs[part->pairs[k]];
+            if (pair->off && cal_component_holds(world, pair->body[0], pair->body[1], now)) continue;
             status = cal_pair_predict(world, part->pairs[k], now, error);
         }
     }
@@ -303,7 +306,7 @@ static void sort_pairs(const cal_world* world, cal_group_merge* m) {
         m->pairs[kept][0] = a, m->pairs[kept++][1] = b;
     }
     m->pair_count = kept;
-    qsort(m->pairs, (size_t)kept, sizeof *m->pairs, cal_order_of_pair);
+    if (kept > 1) qsort(m->pairs, (size_t)kept, sizeof *m->pairs, cal_order_of_pair);
     kept = 0;
     for (int i = 0; i < m->pair_count; i++) {
         if (kept > 0 && cal_order_of_pair(m->pairs[kept - 1], m->pairs[i]) == 0) continue;
@@ -319,9 +322,9 @@ cal_status cal_merge_create(cal_world* world, cal_group_merge* m, double time, i
     return cal_group_create(world, m->members, m->member_count, m->pairs, m->pair_count, time, junction, out, error);
 }
 
-cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error) {
+cal_status cal_fuse(cal_world* world, const int* pairs, int count, double time, int junction, cal_error* error) {
     cal_groups_clear(world);
-    const int bodies[2] = {world->table.pairs[pair].body[0], world->table.pairs[pair].body[1]};
+    const int bodies[2] = {world->table.pairs[pairs[0]].body[0], world->table.pairs[pairs[0]].body[1]};
     int components[2], component = -1;
     for (int i = 0; i < 2; i++) components[i] = cal_body_component(world, bodies[i], time);
     const bool same = components[0] == components[1]; // a group's pair, or two links of a multibody
@@ -330,7 +333,10 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < (same ? 1 : 2); i++)
         status = cal_merge_add(world, &m, components[i], error);
-    if (status == CAL_OK) status = cal_merge_add_pair(&m, bodies[0], bodies[1], error);
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const int* pair = world->table.pairs[pairs[i]].body;
+        status = cal_merge_add_pair(&m, pair[0], pair[1], error);
+    }
     if (status == CAL_OK) status = cal_merge_create(world, &m, time, junction, &component, error);
     cal_merge_free(&m);
     if (status != CAL_OK) return status;
@@ -621,6 +627,7 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
                         cal_body_name_at(world, g->bodies[0], name, sizeof name), time, cal_status_text(status));
     cal_queue* queue = &world->components[component].queue;
     double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
+    world->components[component].news = CAL_NEWS_NEAR | CAL_NEWS_ALL;
     rest[CAL_REST_CHECKED] = 1.0;
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {

@@ -19,14 +19,15 @@ struct cal_world;
 typedef struct cal_group_member cal_group_member;
 
 // Two states of a group about a time, as a unit sees them: q and v of both, those of the second NULL after the last one; what the
-// user set in the first; and where between them the time is.
+// user set in the first (NULL: what is in use); and where between them the time is.
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
     double length, t;
-    double from;       // the time at its begin; only for what depends on it: work
-    bool straight;     // free bodies go at constant speeds
-    bool unturned;     // how it is turned does not matter: any orientation will do
-    const double* bow; // of such a way: how much faster it begins than it ends, by half (v_count); NULL: by nothing
+    double from;   // the time at its begin; only for what depends on it: work
+    bool straight; // free bodies go at constant speeds, and not as v says at both ends
+    bool unturned; // how it is turned does not matter: any orientation will do
+    const double*
+        bow; // how much faster the way begins than that, and how much slower it ends (v_count); NULL: by nothing
 } cal_member_span;
 
 // Of gravity: what accelerates less from rest is held.
@@ -82,12 +83,13 @@ typedef struct cal_group_member_ops {
     cal_status (*motion)(const cal_group_member* unit, int body, const cal_member_span* span, struct cal_motion* out);
     cal_status (*state)(const cal_group_member* unit, const cal_member_span* span, double* q, double* v);
     void (*bounds)(const cal_group_member* unit, const cal_member_span* span, double* out);
-    // The speeds of a state, where those of the motion that begins there are others; NULL: they never are.
-    void (*own_speeds)(const double* v, struct cal_motion* motion);
-    // v on a straight way, where it jumps from one state to the next: such that the kinetic energy goes from the one's to the other's
-    // in proportion to time, as the potential one does; NULL: ways are never straight.
-    void (*straight_speeds)(const cal_group_member* unit, const struct cal_world* world, const cal_member_span* span,
-                            double* v);
+    // On a way that is straight or bowed, and of a multibody that is the only unit on any, its own speeds are not what is shown. v that is: that
+    // of the state where it begins, and from there on such that the kinetic energy goes from the one state's to the other's in
+    // proportion to time, as the potential one does; of multibodies both together. And the same as speeds of a body, whose pose is there.
+    cal_status (*shown_numbers)(const cal_group_member* unit, const struct cal_world* world,
+                                const cal_member_span* span, double* v);
+    cal_status (*shown_speeds)(const cal_group_member* unit, const struct cal_world* world, int body,
+                               const cal_member_span* span, struct cal_motion* motion);
     // Before anything else is asked for: what the user set is in these numbers, which stay where they are.
     void (*use)(const cal_group_member* unit, const struct cal_world* world, const double* extras);
     // When a callback may change its forces next; NULL: a callback begins a new motion at any time.
@@ -137,9 +139,14 @@ struct cal_group {
     // most capacity of them, in an order that depends on nothing but the poses. Pairs are those that touch in this group.
     cal_status (*contacts)(const cal_group* group, double time, const double* poses, double margin,
                            cal_group_contact* out, int capacity, int* count);
+    // The energy of all units; and the work of their motors, and of what the user set, on a way of a length that begins at a time. May be
+    // NULL: nobody knows.
+    cal_status (*energy)(const cal_group* group, const double* q, const double* v, double* out);
+    cal_status (*work)(const cal_group* group, double time, const double* q, const double* v, const double* to_q,
+                       const double* to_v, double length, double* out);
     // The name of a body, for errors.
     const char* (*body_name)(const cal_group* group, int body, char* text, size_t capacity);
-    void* world; // for the three functions above
+    void* world; // for the functions above
     double gravity[3];
     double length;             // a typical size of a body, m
     double bounce_speed;       // impacts after which bodies part more slowly do not bounce, m/s
@@ -166,13 +173,16 @@ typedef struct cal_group_report {
     int64_t steps, rejected, solves, newton;
     int contacts;       // at the end
     double penetration; // the deepest, m
+    bool overlaps;      // bodies do so on the way by more than they may: a shorter step is better
     double speed;       // the largest speed of any point of the group at the end, as far as the integrator knows it
     bool straight;      // free bodies go at constant speeds in the step
-    double* bow; // may be NULL; else group->v_count zeros: what these speeds begin with in addition, and end without
+    double*
+        bow; // may be NULL; else group->v_count zeros: what speeds of the way begin with in addition, and end without
     cal_group_impact* impacts; // may be NULL; else room for so many, and how many there were
     int impact_capacity, impact_count;
     // What bodies that are moved have done to the group in the step, J; and what moving bodies apart has added to its energy.
     double work, closing;
+    double slowed;    // energy that multibodies had gained by nothing, and that was taken away again
     double* impulses; // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
 } cal_group_report;
 
@@ -192,6 +202,8 @@ typedef struct cal_group_ops {
     bool stores;        // contacts hold energy for a while: what they take and give back counts as lost and found
     // Numbers of memory for a group; all zeros at the start of a group.
     size_t (*memory_count)(const cal_group* group);
+    // Whether numbers from an image are such a memory.
+    bool (*sound)(const cal_group* group, const double* memory);
     // Adds what another group remembers, which hands over members; may be NULL.
     void (*add_memory)(const cal_group* group, const cal_group* other, const double* from, double* memory);
     // Doubles of scratch that a step needs for so many contacts; the world keeps it and grows it between steps.

@@ -56,7 +56,8 @@ enum {
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 // What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
 enum { HALVES = 2 };
-static const double blink = 1e-6; // of an interval: what moves in it nobody sees
+static const double blink = 1e-6;  // of an interval: what moves in it nobody sees
+static const double least = 1e-15; // of a time: what is added to it and is not lost
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
@@ -65,7 +66,7 @@ static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
-           2 * cal_contact_cache_count(group, contacts) + bodies + 8 * v + 3 * q + 12 * bodies +
+           3 * cal_contact_cache_count(group, contacts) + bodies + 9 * v + 3 * q + 12 * bodies +
            3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
 }
 
@@ -75,10 +76,11 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
     bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) &&
-              cal_contact_cache_begin(&w->far, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
-    w->far.beyond = w->cache.beyond;
-    double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
-                                   &w->first, &w->second,      &w->predicted, &w->balance};
+              cal_contact_cache_begin(&w->far, group, capacity, report, &arena) &&
+              cal_contact_cache_begin(&w->last, group, capacity, report, &arena) && cal_work_sort_begin(w, &arena);
+    w->far.beyond = w->last.beyond = w->cache.beyond;
+    double** const velocities[] = {&w->force,  &w->free_change, &w->target,  &w->whole,  &w->first,
+                                   &w->second, &w->predicted,   &w->balance, &w->start_v};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
     w->middle_q = cal_arena_numbers(&arena, q);
     w->next_q = cal_arena_numbers(&arena, q);
@@ -91,8 +93,8 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     w->known_force = (double(*)[3])(void*)cal_arena_numbers(&arena, 3 * (size_t)capacity);
     w->ring = cal_arena_integers(&arena, (size_t)group->unit_count);
     w->quiet = (bool*)(void*)cal_arena_numbers(&arena, flags);
-    ok = ok && w->start_q != NULL && w->body_speeds != NULL && w->known_force != NULL && w->ring != NULL &&
-         w->quiet != NULL;
+    ok = ok && w->start_v != NULL && w->start_q != NULL && w->body_speeds != NULL && w->known_force != NULL &&
+         w->ring != NULL && w->quiet != NULL;
     w->awake = ok ? w->quiet + group->unit_count : NULL;
     ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
@@ -294,6 +296,8 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
     cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
+    cal_contact_cache_swap(&w->cache, &w->far); // those of the begin stay
+    w->halved = w->begin_known = true;
     if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, true, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
@@ -329,6 +333,7 @@ static void take_whole(cal_group_work* w, double time, const double* v, double h
 static cal_status find_depth(cal_group_work* w, double time, const double* q, double h, double* depth,
                              cal_error* error) {
     *depth = 0.0;
+    w->begin_known = false;
     cal_status status = cal_group_displace(w->group, time, q, w->predicted, h, w->next_q, error);
     // With the margin that the end of the step is looked at with.
     if (status == CAL_OK) status = cal_contact_cache_find(&w->far, w->group, time, w->next_q, w->margin, error);
@@ -402,6 +407,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
     const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
                  fine = w->varies ? tolerance : group->tolerance;
     for (;;) {
+        w->halved = w->begin_known = false;
         cal_status status = cal_work_look(w, time, q, v, *h, false, error);
         if (status != CAL_OK) return status;
         // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
@@ -447,6 +453,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             cal_work_remember(w, *h);
             double off = INFINITY;
             const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
+            w->halved = true; // contacts are those of its parts
             status = cal_smooth_step(&w->smooth, time, q, v, *h, share * group->tolerance, &off, error);
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
@@ -468,6 +475,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             // What changes here may go on changing: the longer, the more rarely it is tried.
             w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
             w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
+            w->halved = false;
             status = cal_work_look(w, time, q, v, *h, false, error);
             if (status != CAL_OK) return status;
             solve_whole(w, v, *h, false);
@@ -506,7 +514,6 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
             if (!halved) cal_work_remember(w, *h);
             w->report->straight = true;
-            w->halved = halved;
             return accept(w, time, q, v, w->predicted, w->whole, *h, halved ? 0.5 * *h : *h, w->whole_work, error);
         }
         w->report->rejected++;
@@ -524,6 +531,8 @@ static cal_status strike(cal_group_work* w, double time, double* q, double* v, d
     w->report->work += cal_work_driven(w);
     report_impacts(w, time, v, 0.0);
     w->struck = w->report->impact_count;
+    for (int i = 0; i < group->v_count; i++) w->second[i] = w->whole[i] - v[i];
+    w->jolt = cal_group_speed(group, w->second);
     memcpy(v, w->whole, (size_t)group->v_count * sizeof *v);
     return cal_group_project(group, time, q, v, error);
 }
@@ -550,19 +559,27 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
     memcpy(w.start_q, q, (size_t)group->q_count * sizeof *q);
+    memcpy(w.start_v, v, (size_t)group->v_count * sizeof *v);
     cal_status status = w.varies ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
-    // Between states joints follow cubics, which do not turn round at once: after a bounce the next state comes soon.
-    if (w.bounced) h = fmin(h, blink * length);
+    // Between states bodies follow cubics, which do not turn round at once: after a hit the next state comes before anything has gone
+    // further than what may overlap.
+    if (w.jolt > 0.0)
+        h = fmin(h, fmax(fmin(blink * length, CAL_WORK_OVERLAP * group->length / w.jolt), least * fabs(interval->end)));
     if (status == CAL_OK)
         status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
-    if (w.landings > 0 || w.bounced) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
+    if (w.landings > 0 || w.jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
-    cal_contact_cache_swap(&w.cache, &w.far);
-    status = cal_work_part(&w, interval->time, q, v, error);
-    if (status == CAL_OK && report->straight && report->bow != NULL)
+    if (!w.halved) cal_contact_cache_swap(&w.cache, &w.far);
+    // What overlaps after a hit is parted in the next step: in an instant it would be moved at any speed.
+    status = w.jolt > 0.0 ? cal_contact_cache_find(&w.cache, group, interval->time, q, w.margin, error)
+                          : cal_work_part(&w, interval->time, q, v, error);
+    if (status == CAL_OK && w.halved && !w.begin_known)
+        status = cal_contact_cache_find(&w.far, group, interval->time - h, w.start_q, w.margin, error);
+    if (status == CAL_OK) status = cal_work_slow_down(&w, interval->time, h, q, v, error);
+    if (status == CAL_OK && report->bow != NULL && !(w.jolt > 0.0))
         status = cal_work_bow(&w, interval->time, h, q, v, report->bow, error);
     if (status != CAL_OK) return status;
     report->speed = cal_group_speed(group, v);
@@ -646,6 +663,7 @@ const cal_group_ops cal_group_implicit = {
     .takes_loops = true,
     .takes_impacts = true,
     .memory_count = cal_work_memory_count,
+    .sound = cal_work_memory_sound,
     .add_memory = cal_work_add_memory,
     .scratch_count = scratch_count,
     .step = advance,

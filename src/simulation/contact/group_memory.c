@@ -1,4 +1,6 @@
 // The forces of contacts that a group remembers from one step to the next, by the keys of its contacts.
+#include "base/finite.h"
+#include "base/sound.h"
 #include "math/vector.h"
 #include "simulation/contact/group_work.h"
 #include <stdlib.h>
@@ -9,19 +11,28 @@ enum { FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
 static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
 
 size_t cal_work_sort_count(const cal_group* group) {
-    return (size_t)most_forces(group) * (FORCE_NUMBERS + 2 * sizeof(cal_force_order) / sizeof(double));
+    return (size_t)most_forces(group) * (FORCE_NUMBERS + 2 * sizeof(cal_keyed) / sizeof(double));
 }
 
 bool cal_work_sort_begin(cal_group_work* w, cal_arena* arena) {
     const size_t most = (size_t)most_forces(w->group);
     w->force_copy = cal_arena_numbers(arena, FORCE_NUMBERS * most);
-    w->force_order =
-        (cal_force_order*)(void*)cal_arena_numbers(arena, 2 * most * sizeof(cal_force_order) / sizeof(double));
+    w->force_order = (cal_keyed*)(void*)cal_arena_numbers(arena, 2 * most * sizeof(cal_keyed) / sizeof(double));
     return w->force_copy != NULL && w->force_order != NULL;
 }
 
 size_t cal_work_memory_count(const cal_group* group) {
     return CAL_WORK_FORCES + FORCE_NUMBERS * (size_t)most_forces(group) + (size_t)group->unit_count;
+}
+
+// Keys may be any bits.
+bool cal_work_memory_sound(const cal_group* group, const double* memory) {
+    const int most = most_forces(group);
+    bool sound = cal_all_finite(memory, CAL_WORK_FORCES) && cal_is_index(memory[CAL_WORK_FORCE_COUNT], most) &&
+                 cal_all_finite(memory + CAL_WORK_FORCES + FORCE_NUMBERS * most, group->unit_count);
+    for (int i = 0; sound && i < most; i++)
+        sound = cal_all_finite(memory + CAL_WORK_FORCES + FORCE_NUMBERS * i + 1, FORCE_NUMBERS - 1);
+    return sound;
 }
 
 double* cal_work_calm_steps(const cal_group_work* w) {
@@ -43,24 +54,16 @@ static int compare_entries(const void* a, const void* b) {
     return 0;
 }
 
-// Entries by key, a byte after the other (a radix sort): they are sorted in every step, and keys are as good as random. order: room for
-// twice as many keys with numbers as there are entries; copy: for the entries.
-static void sort_entries(double* entries, int count, cal_force_order* order, double* copy) {
-    cal_force_order *from = order, *to = order + count;
-    for (int i = 0; i < count; i++) from[i] = (cal_force_order){key_of(entries + FORCE_NUMBERS * i), i};
-    for (int shift = 0; shift < 64; shift += 8) {
-        int first[257] = {0};
-        for (int i = 0; i < count; i++) first[(from[i].key >> shift & 255) + 1]++;
-        for (int i = 0; i < 256; i++) first[i + 1] += first[i];
-        for (int i = 0; i < count; i++) to[first[from[i].key >> shift & 255]++] = from[i];
-        cal_force_order* const sorted = to;
-        to = from, from = sorted;
-    }
+// Entries by key: they are sorted in every step, and keys are as good as random. order: room for twice as many keys with numbers as there
+// are entries; copy: for the entries.
+static void sort_entries(double* entries, int count, cal_keyed* order, double* copy) {
+    for (int i = 0; i < count; i++) order[i] = (cal_keyed){key_of(entries + FORCE_NUMBERS * i), i};
+    cal_radix_sort(order, order + count, count);
     memcpy(copy, entries, FORCE_NUMBERS * (size_t)count * sizeof *copy);
     bool twice = false;
     for (int i = 0; i < count; i++) {
-        memcpy(entries + FORCE_NUMBERS * i, copy + FORCE_NUMBERS * from[i].number, FORCE_NUMBERS * sizeof *copy);
-        twice |= i > 0 && from[i].key == from[i - 1].key;
+        memcpy(entries + FORCE_NUMBERS * i, copy + FORCE_NUMBERS * order[i].number, FORCE_NUMBERS * sizeof *copy);
+        twice |= i > 0 && order[i].key == order[i - 1].key;
     }
     if (twice) qsort(entries, (size_t)count, FORCE_NUMBERS * sizeof *entries, compare_entries);
 }
@@ -73,7 +76,7 @@ static void write_entry(cal_group_work* w, int number, const cal_group_contact* 
 
 // The forces of the last solve, which was for a step of size h; those between units that it left out stay.
 void cal_work_remember(cal_group_work* w, double h) {
-    if (w->bounced) return; // what acts in an instant is no force that goes on
+    if (w->jolt > 0.0) return; // what acts in an instant is no force that goes on
     const cal_problem* p = &w->problem;
     const int most = most_forces(w->group);
     int count = 0, row = 0;

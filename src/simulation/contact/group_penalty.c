@@ -80,6 +80,10 @@ static size_t memory_count(const cal_group* group) {
     return MEMORY;
 }
 
+static bool is_memory_sound(const cal_group* group, const double* memory) {
+    return cal_all_finite(memory, (int)memory_count(group));
+}
+
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     return 2 * cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) + (size_t)contacts +
@@ -358,6 +362,7 @@ const cal_group_ops cal_group_penalty = {
     .help = "the paper's: penalty springs, tanh friction, 4th-order Rosenbrock; no loops",
     .stores = true,
     .memory_count = memory_count,
+    .sound = is_memory_sound,
     .scratch_count = scratch_count,
     .step = advance,
 };

@@ -196,12 +196,6 @@ static void choose_parted(cal_group_work* w, int round, double allowed) {
     for (int i = 0; i < group->unit_count; i++) w->quiet[i] = !w->awake[i];
 }
 
-static double find_deepest(const cal_group_work* w) {
-    double deepest = 0.0;
-    for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
-    return deepest;
-}
-
 cal_status cal_work_find_parting(cal_group_work* w, double time, const double* q, const double* v, int round,
                                  double share, cal_error* error) {
     const cal_group* group = w->group;
@@ -229,16 +223,22 @@ cal_status cal_work_find_parting(cal_group_work* w, double time, const double* q
     return CAL_OK;
 }
 
+// What is moved has another energy there: gravity's and springs', and of links, which have other masses there, that of their motion.
 cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
+    double before = 0.0, after = 0.0;
     for (int round = 0;; round++) {
         // With the margin of the step, so that the next one finds what is known already.
         cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
-        if (status != CAL_OK || find_deepest(w) <= CAL_WORK_OVERLAP * group->length || round == MOST_PARTINGS)
+        if (status != CAL_OK || cal_contact_cache_deepest(&w->cache) <= CAL_WORK_OVERLAP * group->length ||
+            round == MOST_PARTINGS) {
+            if (status == CAL_OK && round > 0) status = cal_work_energy(w, time, q, v, &after, error);
+            w->report->closing += after - before;
             return status;
-        status = cal_work_find_parting(w, time, q, v, round, parted_share, error);
+        }
+        if (round == 0) status = cal_work_energy(w, time, q, v, &before, error);
+        if (status == CAL_OK) status = cal_work_find_parting(w, time, q, v, round, parted_share, error);
         if (status == CAL_OK) status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
-        for (int i = 0; status == CAL_OK && i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];
         if (status == CAL_OK) status = cal_group_project(group, time, q, v, error);
         if (status != CAL_OK) return status;
     }

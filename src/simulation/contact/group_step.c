@@ -1,18 +1,16 @@
-// A step of a contact group: computed by the integrator, or found among what another rank has computed (domain/memo.h); and what it
-// does to the energy.
+// A step of a contact group: computed by the integrator; and what it does to the energy.
 //
 // Contacts add no energy, so a gain that nobody worked for is an error of the step. Of free bodies the integrator takes none. Of
 // multibodies, whose masses change on the way, it does not know: there a step of which velocities are off by τ (|v| + s) may gain
 //
 //     τ (2 T + 2 √(T U)) + τ² (√T + √U)²         T kinetic energy, U that of the speed s (solver/account.h)
 //
-// with the tolerance τ and the speed s at which impacts end, and what gains more is taken again, half as long.
-#include "base/hash.h"
+// with the tolerance τ and the speed s at which impacts end, before they are slowed down to what they had (group_energy.c), and what gains
+// more is taken again, half as long. So is a step on whose way bodies overlap, and no way that is near it is better (group_bow.c).
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
-#include "simulation/domain/memo.h"
 #include "simulation/flow.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -35,54 +33,9 @@ static bool reserve_impacts(cal_world* world, int count) {
     return world->impacts != NULL;
 }
 
-// What a step gives, for other ranks: where it ends, its report, the new numbers, impacts.
-typedef struct kept_step {
-    cal_group_interval reached;
-    cal_group_report report;
-} kept_step;
-
-static cal_memo_key key_of_step(const cal_contact_group* g, int component, const cal_group_interval* interval,
-                                const double* numbers) {
-    cal_memo_key key = cal_memo_key_of(component, interval->time, numbers, (size_t)g->at_arrival);
-    key.hash = cal_hash_words(key.hash, interval, sizeof *interval / sizeof(uint64_t));
-    return key;
-}
-
-static bool recall_step(cal_world* world, const cal_contact_group* g, const cal_memo_key* key,
-                        cal_group_interval* reached, double* trial, cal_group_report* report) {
-    kept_step step;
-    const size_t head = cal_memo_words(sizeof step), numbers = (size_t)g->at_arrival;
-    const double* words = cal_memo_find_any(world, key);
-    if (words == NULL) return false;
-    memcpy(&step, words, sizeof step);
-    if (!reserve_impacts(world, step.report.impact_count + 1)) return false;
-    memcpy(trial, words + head, numbers * sizeof *trial);
-    memcpy(world->impacts, words + head + numbers, (size_t)step.report.impact_count * sizeof *world->impacts);
-    *reached = step.reached;
-    *report = step.report;
-    report->impacts = world->impacts;
-    report->impact_capacity = world->impact_capacity;
-    return true;
-}
-
-static void keep_step(cal_world* world, const cal_contact_group* g, const cal_memo_key* key,
-                      const cal_group_interval* reached, const double* trial, const cal_group_report* report) {
-    const kept_step step = {*reached, *report};
-    const size_t head = cal_memo_words(sizeof step), numbers = (size_t)g->at_arrival,
-                 impacts = (size_t)report->impact_count * sizeof *report->impacts;
-    double* words = cal_memo_keep(world, key, head + numbers + cal_memo_words(impacts));
-    if (words == NULL) return;
-    memcpy(words, &step, sizeof step);
-    memcpy(words + head, trial, numbers * sizeof *trial);
-    if (impacts > 0) memcpy(words + head + numbers, report->impacts, impacts);
-}
-
 static cal_status find_step(cal_world* world, int component, const double* numbers, cal_group_interval* interval,
                             double* trial, cal_group_report* out, cal_error* error) {
     cal_contact_group* g = world->components[component].group;
-    cal_memo_key key = {0};
-    if (world->memo != NULL) key = key_of_step(g, component, interval, numbers);
-    if (world->memo != NULL && recall_step(world, g, &key, interval, trial, out)) return CAL_OK;
     int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
     for (;;) {
         cal_group_interval reached = *interval;
@@ -103,28 +56,30 @@ static cal_status find_step(cal_world* world, int component, const double* numbe
             continue;
         }
         if (status != CAL_OK) return status;
-        if (world->memo != NULL) keep_step(world, g, &key, &reached, trial, &report);
         *interval = reached;
         *out = report;
         return CAL_OK;
     }
 }
 
-// What a step from one state's numbers to another's does to the energy, and who did it. *gain: what nobody did.
+// What a step from one state's numbers to another's does to the energy, and who did it. *gain: what nobody did, and was there before it
+// was slowed down.
 static cal_status count_flows(cal_world* world, int component, double time, const double* from, double* to,
                               double length, const cal_group_report* report, double* gain) {
     double energy[2] = {0.0, 0.0}, work = 0.0;
+    const cal_contact_group* g = world->components[component].group;
     cal_flows* flows = cal_group_flows(world, component, to);
     cal_status status = cal_group_energy(world, component, from, &energy[0]);
     if (status == CAL_OK) status = cal_group_energy(world, component, to, &energy[1]);
-    if (status == CAL_OK) status = cal_group_find_work(world, component, time, from, to, length, &work);
+    if (status == CAL_OK)
+        status = cal_group_find_work(&g->group, time, from, from + g->at_v, to, to + g->at_v, length, &work);
     work += report->work;
     const double lost = energy[0] - energy[1] + work + report->closing;
     flows->work += work;
     flows->moved += fabs(work);
     flows->closing += report->closing;
     flows->loss += world->group_ops->stores ? lost : fmax(lost, 0.0);
-    *gain = world->group_ops->stores ? 0.0 : fmax(-lost, 0.0);
+    *gain = world->group_ops->stores ? 0.0 : fmax(-lost, 0.0) + report->slowed;
     return status;
 }
 
@@ -152,21 +107,22 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
                                double* trial, cal_group_report* out, cal_error* error) {
     cal_group_interval part = *interval;
     int64_t rejected = 0, solves = 0, newton = 0;
-    for (bool much = true; much;) {
+    for (bool again = true; again;) {
         cal_group_interval reached = part;
         double gain = 0.0;
         cal_status status = find_step(world, component, numbers, &reached, trial, out, error);
         if (status != CAL_OK) return status;
         const double length = reached.time - interval->time;
         status = count_flows(world, component, interval->time, numbers, trial, length, out, &gain);
-        if (status == CAL_OK) status = gains_much(world, component, numbers, gain, &much);
+        if (status == CAL_OK) status = gains_much(world, component, numbers, gain, &again);
+        again = again || out->overlaps;
         if (status != CAL_OK)
             return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
         rejected += out->rejected, solves += out->solves, newton += out->newton;
-        much = much && length > (interval->end - interval->begin) / SMALLEST_PART;
-        rejected += much;
+        again = again && length > (interval->end - interval->begin) / SMALLEST_PART;
+        rejected += again;
         part.end = interval->time + 0.5 * length;
-        if (!much) interval->time = reached.time;
+        if (!again) interval->time = reached.time;
     }
     out->rejected = rejected, out->solves = solves, out->newton = newton;
     return CAL_OK;

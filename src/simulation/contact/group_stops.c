@@ -34,13 +34,13 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double moment, b
         cal_contact_row* touch = &p->rows[k];
         double y[3];
         cal_problem_velocity(p, touch, v, y);
-        const bool touches = touch->gap <= CAL_WORK_TOUCHING * w->group->length;
-        hit |= touches && -y[0] - touch->drive[0] > w->group->bounce_speed;
+        // Feet that land at once do, whatever the tolerance makes of their gaps.
+        const bool touches = touch->gap <= fmax(CAL_WORK_TOUCHING, w->group->tolerance) * w->group->length;
+        hit |= touch->gap <= CAL_WORK_TOUCHING * w->group->length && -y[0] - touch->drive[0] > w->group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
         const double parting = touch->stops && touches && !plastic ? stop_parting(w, touch, -y[0]) : 0.0;
         touch->offset[0] -= parting;
-        w->bounced = w->bounced || parting > 0.0;
         touch->impact = -1.0;
     }
     return hit;

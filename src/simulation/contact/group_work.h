@@ -1,6 +1,7 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in five files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), stops of joints (group_stops.c), and steps.
+// What the implicit integrator of contact groups works with (group_implicit.c), in six files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), stops of joints (group_stops.c), energy (group_energy.c), and steps.
 #pragma once
+#include "base/radix.h"
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
 
@@ -15,31 +16,27 @@ enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at mo
 
 #define CAL_WORK_SLACK 1e-3 // of the length: contacts are looked for at least this far
 
-// A contact's key, and which entry of memory has it.
-typedef struct cal_force_order {
-    uint64_t key;
-    int64_t number;
-} cal_force_order;
-
 typedef struct cal_group_work {
     const cal_group* group;
     cal_problem problem;
     cal_arena rest; // behind the problem's masses: taken anew for each configuration
     // Contacts at one end of a step, and at the other: where it begins and where it would end, and after it was taken the other way round.
     cal_contact_cache cache, far;
+    cal_contact_cache last;                             // of two looks at a way, the first
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
-    double* start_q;             // before the step
+    double *start_q, *start_v;   // before the step
     double (*body_speeds)[2][6]; // of bodies: where it begins and where it ends (find_bow)
-    bool halved;                 // its contacts are those of its middle
+    bool halved;                 // contacts in `cache` are not those of its begin,
+    bool begin_known;            // but these are in `far`
     double margin;               // of the last look: contacts were looked for so far
     double* impulses;            // each body
     double* reach;               // each unit: how far away from it contacts matter
     double* memory;              // may be NULL: nothing is written down
     const double* known;         // what it holds at the start, or NULL
     // For the forces that are written down, which are sorted: room.
-    cal_force_order* force_order;
+    cal_keyed* force_order;
     double* force_copy;
     // Of contacts: the forces that are known, on their second bodies, in the world's axes.
     double (*known_force)[3];
@@ -52,7 +49,7 @@ typedef struct cal_group_work {
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
-    bool bounced;      // one did, before the step
+    double jolt;       // by how much they changed the speed of any point, at most; 0: there were none
     int landings;      // how often it was made shorter for a joint that comes to its stop
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
@@ -64,6 +61,7 @@ typedef struct cal_group_work {
 } cal_group_work;
 
 size_t cal_work_memory_count(const cal_group* group);
+bool cal_work_memory_sound(const cal_group* group, const double* memory);
 // Doubles that sorting needs; false: there are not as many.
 size_t cal_work_sort_count(const cal_group* group);
 bool cal_work_sort_begin(cal_group_work* work, cal_arena* arena);
@@ -114,8 +112,14 @@ bool cal_work_strike(cal_group_work* work, const double* v, double moment);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
-// The bow of a straight way of length h from start_q to q at `time`, whose contacts are there: what turns or rolls overlaps half-way, on
-// a chord of its way, though not at its ends (group_bow.c). CAL_OK also where it is none.
+// The energy at q and v, as far as the group knows it; and v of multibodies that is slower by what a step of length h, which ends at a time,
+// has gained by nothing (group_energy.c).
+cal_status cal_work_energy(const cal_group_work* work, double time, const double* q, const double* v, double* out,
+                           cal_error* error);
+cal_status cal_work_slow_down(cal_group_work* work, double time, double h, const double* q, double* v,
+                              cal_error* error);
+// The bow of a way of length h from start_q to q at `time`, whose contacts are there, with those of its begin in `far`: what turns, rolls or
+// is hit overlaps on the way, though not at its ends (group_bow.c). CAL_OK also where it is none.
 cal_status cal_work_bow(cal_group_work* work, double time, double h, const double* q, const double* v, double* out,
                         cal_error* error);
 // Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them, deep ones by a share; the

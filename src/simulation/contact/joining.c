@@ -38,11 +38,11 @@ static cal_status look(cal_world* world, int a, int b, double time, approach* ou
     const double interval = 1.0 / world->def.group_rate;
     *out = (approach){.size = (double)INFINITY};
     for (int i = 0; i < 2; i++) {
-        const cal_status status = cal_body_at(world, bodies[i], time, &at[i]);
-        if (status != CAL_OK) return status;
+        cal_status status = cal_body_at(world, bodies[i], time, &at[i]);
         const cal_sim_body* part = &world->bodies[bodies[i]];
+        if (status == CAL_OK && part->component >= 0) status = cal_group_own_speeds(world, bodies[i], time, &at[i]);
+        if (status != CAL_OK) return status;
         if (part->component < 0) continue;
-        cal_group_own_speeds(world, bodies[i], time, &at[i]);
         out->size = fmin(out->size, part->reach);
         out->speed = fmax(out->speed, sqrt(cal_dot3(at[i].u, at[i].u)));
     }

@@ -154,14 +154,17 @@ static void mean_speeds(const double* q, const double* r, double length, double 
 
 // The cubics of a free body's position, and of its quaternion where that matters.
 static void fit(const cal_member_span* s, bool turning, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
-    const double *q = s->q, *v = s->v, *r = s->to_q, *u = s->to_v;
+    const double *q = s->q, *r = s->to_q;
     double speeds[2][6];
     if (s->straight) {
         mean_speeds(q, r, s->length, speeds[0]);
         memcpy(speeds[1], speeds[0], sizeof speeds[1]);
-        for (int i = 0; s->bow != NULL && i < 6; i++) speeds[0][i] += s->bow[i], speeds[1][i] -= s->bow[i];
-        v = speeds[0], u = speeds[1];
+    } else {
+        memcpy(speeds[0], s->v, sizeof speeds[0]);
+        memcpy(speeds[1], s->to_v, sizeof speeds[1]);
     }
+    for (int i = 0; s->bow != NULL && i < 6; i++) speeds[0][i] += s->bow[i], speeds[1][i] -= s->bow[i];
+    const double *v = speeds[0], *u = speeds[1];
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
     if (turning) cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
 }
@@ -223,11 +226,6 @@ static void free_bounds(const cal_group_member* unit, const cal_member_span* s, 
     if (spinning) cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
 }
 
-static void free_own_speeds(const double* v, cal_motion* motion) {
-    memcpy(motion->u, v, sizeof motion->u);
-    cal_rotate3(motion->pose.rotation, v + 3, motion->w);
-}
-
 // Three speeds a share of the way from one to another, of a length whose square in the norm of `weight` is in proportion to the way, and
 // `more` than that. Returns what of that there is no room for.
 static double blend(const double* from, const double* to, const double* weight, double share, double more,
@@ -243,14 +241,29 @@ static double blend(const double* from, const double* to, const double* weight, 
     return fmin(wanted, 0.0);
 }
 
-static void free_straight_speeds(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
-                                 double* v) {
+static cal_status free_shown_numbers(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
+                                     double* v) {
     const cal_sim_body* part = &world->bodies[self_of(unit)->body];
     const double share = s->t / s->length, m[3] = {part->mass, part->mass, part->mass};
+    if (!(s->t > 0.0)) {
+        memcpy(v, s->v, 6 * sizeof *v);
+        return CAL_OK;
+    }
     // What a bow lifts is slower for it.
     const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
     const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);
     blend(s->v + 3, s->to_v + 3, part->inertia, share, left, v + 3);
+    return CAL_OK;
+}
+
+static cal_status free_shown_speeds(const cal_group_member* unit, const cal_world* world, int body,
+                                    const cal_member_span* s, cal_motion* motion) {
+    (void)body;
+    double v[6];
+    const cal_status status = free_shown_numbers(unit, world, s, v);
+    memcpy(motion->u, v, sizeof motion->u);
+    cal_rotate3(motion->pose.rotation, v + 3, motion->w);
+    return status;
 }
 
 // --- The unit -----------------------------------------------------------------------------------------------------------------
@@ -274,8 +287,8 @@ static const cal_group_member_ops free_member_ops = {.poses = free_poses,
                                                      .motion = free_motion,
                                                      .state = free_state,
                                                      .bounds = free_bounds,
-                                                     .own_speeds = free_own_speeds,
-                                                     .straight_speeds = free_straight_speeds,
+                                                     .shown_numbers = free_shown_numbers,
+                                                     .shown_speeds = free_shown_speeds,
                                                      .use = free_use,
                                                      .end = free_end};
 

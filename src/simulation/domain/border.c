@@ -6,7 +6,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
@@ -24,19 +24,6 @@ static const cal_box* box_of(const cal_domains* d, int body) {
 static const cal_box* noted_box(const cal_domains* d, const cal_domain* own, int k) {
     const int body = own->world->noted[k];
     return cal_domain_of_body(d->whole, body) == own->world->domain ? cal_broad_box(own->world->broad, body) : NULL;
-}
-
-// Of noted bodies, one after the other: what the next ones need is on its way.
-CAL_FETCH void fetch_noted(const cal_domain* own, int k) {
-    enum { BOX = 6, COMPONENT = 3 };
-    const cal_world* world = own->world;
-    if (k + BOX < world->noted_count) {
-        __builtin_prefetch(&world->bodies[world->noted[k + BOX]]);
-        cal_broad_fetch(world->broad, world->noted[k + BOX]);
-    }
-    if (k + COMPONENT >= world->noted_count) return;
-    const int component = world->bodies[world->noted[k + COMPONENT]].component;
-    if (component >= 0) __builtin_prefetch(&world->components[component]);
 }
 
 // The extent from the boxes that there are now.
@@ -72,7 +59,7 @@ void cal_border_extend(cal_domains* d, int domain) {
     own->renewed += view->noted_count - own->extended_count;
     for (; own->extended_count < view->noted_count; own->extended_count++) {
         const cal_box* box = noted_box(d, own, own->extended_count);
-        fetch_noted(own, own->extended_count);
+        cal_domain_fetch_noted(own, own->extended_count);
         if (box == NULL) continue;
         cal_box_extend(&own->extent, box);
         follow(d, own, view->noted[own->extended_count], box);
@@ -146,7 +133,7 @@ static bool look_for_missed(cal_domains* d, cal_world* view, bool alone, cal_bor
 
 static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
     cal_domain* own = &d->domains[domain];
-    cal_fetch_bodies(own->world, ids, count);
+    cal_fetch_bodies(own->world, &(cal_fetched){{ids}, {count}});
     for (int i = 0; i < count; i++) {
         const int other = ids[i];
         const cal_sim_body* part = &d->whole->bodies[other];
@@ -166,36 +153,40 @@ static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids,
     return count >= 0;
 }
 
-// Domains that the bodies of a domain may meet.
-static bool list_near(cal_domains* d, int domain) {
+// Domains that the bodies of a domain may meet; of another rank's domain those of this one.
+cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error) {
     cal_domain* own = &d->domains[domain];
+    const bool ours = cal_domain_is_own(d, domain);
     own->near_count = 0;
     for (int i = 1; i <= d->count; i++) {
-        if (i == domain || !cal_box_overlap(&own->extent, &d->domains[i].extent)) continue;
-        if (!cal_grow((void**)&own->near, &own->near_capacity, own->near_count, sizeof *own->near)) return false;
+        if (i == domain || !(ours || cal_domain_is_own(d, i)) || !cal_box_overlap(&own->extent, &d->domains[i].extent))
+            continue;
+        if (!cal_grow((void**)&own->near, &own->near_capacity, own->near_count, sizeof *own->near))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
         own->near[own->near_count++] = i;
     }
-    return true;
+    return CAL_OK;
 }
 
 // What the bodies that a domain has noted overlap in others; who has left its region.
 static void look_around(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->find_count = 0;
-    bool enough = list_near(d, domain);
+    bool enough = cal_border_list_near(d, domain, &own->error) == CAL_OK;
     for (int k = 0; enough && k < own->world->noted_count; k++) {
         const int body = own->world->noted[k];
         const cal_box* box = noted_box(d, own, k);
-        fetch_noted(own, k);
+        cal_domain_fetch_noted(own, k);
         if (box == NULL) continue;
         for (int i = 0; enough && i < own->near_count; i++) {
             const cal_domain* other = &d->domains[own->near[i]];
+            if (!cal_domain_is_own(d, cal_border_side(domain, own->near[i]))) continue; // another rank looks
             if (!cal_box_overlap(box, &other->extent)) continue;
             const int32_t* ids;
             const int count = cal_broad_look(other->world->broad, box, &own->scratch, &ids);
             enough = keep_finds(d, domain, body, ids, count);
         }
-        enough = enough && cal_domain_keep_stray(d, domain, body, box);
+        if (enough && cal_domain_is_own(d, domain)) enough = cal_domain_keep_stray(d, domain, body, box);
     }
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
@@ -257,23 +248,30 @@ static int destination(const cal_domains* d, int component) {
 }
 
 static cal_status list_cluster(cal_domains* d, int component, int to, cal_error* error) {
-    const cal_status status = cal_domains_collect(d, component, error);
-    if (status != CAL_OK) return status;
-    for (int i = 0; i < d->cluster_count; i++) {
+    cal_status status = cal_domains_collect(d, component, error);
+    for (int i = 0; status == CAL_OK && i < d->cluster_count; i++) {
         cal_component* c = &d->whole->components[d->cluster[i]];
-        if (c->going == CAL_DOMAIN_WHOLE) {
-            if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-            d->handings[d->handing_count++] = (cal_handing){.component = d->cluster[i]};
-        }
+        if (c->going == CAL_DOMAIN_WHOLE) status = cal_domains_add_handing(d, d->cluster[i], to, error);
         c->going = to;
     }
+    return status;
+}
+
+cal_status cal_domains_want(cal_domains* d, const cal_wanted* wanted, cal_error* error) {
+    if (!cal_grow((void**)&d->wanted, &d->wanted_capacity, d->wanted_count, sizeof *d->wanted))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    d->wanted[d->wanted_count++] = *wanted;
     return CAL_OK;
 }
 
+static cal_status want_pair(cal_domains* d, const cal_pair* pair, cal_error* error) {
+    const cal_wanted wanted = {.body = {pair->body[0], pair->body[1]}, .missed = (double)INFINITY};
+    return cal_domains_want(d, &wanted, error);
+}
+
 // Two bodies are to come into one domain: that of the one which has more that stays with it.
-static cal_status plan_join(cal_domains* d, int a, int b, cal_error* error) {
-    const int one = d->whole->bodies[a].component, two = d->whole->bodies[b].component;
+static cal_status plan_join(cal_domains* d, const cal_wanted* wanted, cal_error* error) {
+    const int one = d->whole->bodies[wanted->body[0]].component, two = d->whole->bodies[wanted->body[1]].component;
     const int domain[2] = {destination(d, one), destination(d, two)};
     cal_status status = CAL_OK;
     if (domain[0] != domain[1]) {
@@ -281,21 +279,38 @@ static cal_status plan_join(cal_domains* d, int a, int b, cal_error* error) {
         const int first = d->cluster_count;
         if (status == CAL_OK) status = cal_domains_collect(d, two, error);
         // Of equal ones that which is where it goes.
-        const bool stays =
-            first > d->cluster_count ||
-            (first == d->cluster_count && cal_domain_is_home(d, domain[0], b) && !cal_domain_is_home(d, domain[1], a));
+        const bool stays = first > d->cluster_count ||
+                           (first == d->cluster_count && wanted->home[1] == domain[0] && wanted->home[0] != domain[1]);
         if (status == CAL_OK) status = list_cluster(d, stays ? two : one, domain[stays ? 0 : 1], error);
     }
     return status == CAL_OK ? cal_domains_tie(d, one, two, error) : status;
 }
 
-static cal_status do_plan(cal_domains* d, cal_error* error) {
+// Brings together what is wanted. Ranks have told each other what stays together.
+static cal_status join_wanted(cal_domains* d, cal_status status, cal_error* error) {
+    d->planned = d->ranks != NULL;
+    for (int i = 0; status == CAL_OK && i < d->wanted_count; i++) {
+        cal_wanted* wanted = &d->wanted[i];
+        for (int k = 0; d->ranks == NULL && k < 2; k++) wanted->home[k] = cal_domain_home_of(d, wanted->body[k]);
+        status = plan_join(d, wanted, error);
+    }
+    d->planned = false;
     for (int i = 0; i < d->handing_count; i++) {
         cal_component* c = &d->whole->components[d->handings[i].component];
         d->handings[i].to = c->going;
         c->going = CAL_DOMAIN_WHOLE;
     }
-    return d->handing_count > 0 ? cal_domains_hand_over(d, error) : CAL_OK;
+    if (d->ranks != NULL || d->handing_count > 0) status = cal_domains_hand_over(d, status, error);
+    // Groups that someone would have joined decide again.
+    for (int i = 0; status == CAL_OK && i < d->wanted_count; i++) {
+        const cal_wanted* wanted = &d->wanted[i];
+        const int domain = cal_domain_of_body(d->whole, wanted->body[0]);
+        if (!(wanted->missed < (double)INFINITY) || !cal_domain_is_own(d, domain)) continue;
+        cal_world* view = cal_domain_world(d, domain);
+        status = cal_domain_decide_again(view, wanted->body[0], wanted->missed, error);
+        if (status == CAL_OK) status = cal_world_update_changed(view, error);
+    }
+    return status;
 }
 
 // --- Pairs --------------------------------------------------------------------------------------------------------------------
@@ -305,13 +320,17 @@ static cal_status take_missed(cal_domains* d, cal_border_find* find, cal_error* 
     const int bodies[2] = {find->body, find->other};
     if (!find->looked && !look_for_missed(d, d->border, true, find))
         return cal_fail(error, CAL_NOT_FINITE, "bodies near a contact group cannot be followed from %g s", d->begin);
-    for (int k = 0; k < 2; k++) {
-        if (!(find->missed[k] < (double)INFINITY)) continue;
-        if (!cal_grow((void**)&d->missed, &d->missed_capacity, d->missed_count, sizeof *d->missed))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        d->missed[d->missed_count++] = (cal_missed){bodies[k], bodies[1 - k], find->missed[k]};
+    cal_status status = CAL_OK;
+    for (int k = 0; status == CAL_OK && k < 2; k++) {
+        const cal_wanted wanted = {.body = {bodies[k], bodies[1 - k]}, .missed = find->missed[k]};
+        if (wanted.missed < (double)INFINITY) status = cal_domains_want(d, &wanted, error);
     }
-    return CAL_OK;
+    return status;
+}
+
+// Whether a body is another rank's, and not near any more.
+static bool is_gone(const cal_domains* d, int body) {
+    return box_of(d, body) == NULL && !cal_domain_is_own(d, cal_domain_of_body(d->whole, body));
 }
 
 // Pairs whose boxes have ceased to overlap.
@@ -322,7 +341,8 @@ static void drop_ended(const cal_domains* d, cal_world* border) {
         const cal_sim_body *a = &d->whole->bodies[pair->body[0]], *b = &d->whole->bodies[pair->body[1]];
         if (!is_noted(d, a) && !is_noted(d, b)) continue;
         const cal_box *one = box_of(d, pair->body[0]), *two = box_of(d, pair->body[1]);
-        if (one != NULL && two != NULL && !cal_box_overlap(one, two)) cal_pair_remove(border, i);
+        const bool gone = is_gone(d, pair->body[0]) || is_gone(d, pair->body[1]);
+        if (gone || (one != NULL && two != NULL && !cal_box_overlap(one, two))) cal_pair_remove(border, i);
     }
 }
 
@@ -370,35 +390,45 @@ static cal_status take_all_missed(cal_domains* d, cal_error* error) {
     return status;
 }
 
-static cal_status update_pairs(cal_domains* d, cal_error* error) {
-    cal_status status = CAL_OK;
-    int noted = 0;
-    d->missed_count = 0;
-    for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
-    if (noted == 0) return CAL_OK;
-    for (int i = 1; i <= d->count; i++) cal_border_extend(d, i);
-    for (int i = 1; i <= d->count; i++) d->domains[i].shown = d->domains[i].extent;
-    status = cal_domains_run(d, look_around, error);
-    if (status == CAL_OK) status = cal_domains_run(d, keep_pairs, error);
-    if (status == CAL_OK) status = take_all_missed(d, error);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = predict_later(d, &d->domains[i], error);
-    d->round++; // what was noted is no longer
-    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = d->domains[i].extended_count = 0;
-    return status;
+static bool is_within(const cal_box* inner, const cal_box* outer) {
+    for (int i = 0; i < 3; i++)
+        if (inner->low[i] < outer->low[i] || inner->high[i] > outer->high[i]) return false;
+    return true;
 }
 
-// Who would have joined a group comes into its domain, where the decision is made again.
-static cal_status join_missed(cal_domains* d, bool* met, cal_error* error) {
-    cal_status status = CAL_OK;
-    *met |= d->missed_count > 0;
-    for (int i = 0; status == CAL_OK && i < d->missed_count; i++)
-        status = plan_join(d, d->missed[i].member, d->missed[i].other, error);
-    if (status == CAL_OK) status = do_plan(d, error);
-    for (int i = 0; status == CAL_OK && i < d->missed_count; i++) {
-        cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, d->missed[i].member));
-        status = cal_domain_decide_again(view, d->missed[i].member, d->missed[i].time, error);
-        if (status == CAL_OK) status = cal_world_update_changed(view, error);
+// Extents and boxes as they are now, known to all who look at them. *any: there is something to be looked at.
+static cal_status update_boxes(cal_domains* d, bool* any, cal_status status, cal_error* error) {
+    d->noted = 0;
+    for (int i = 1; i <= d->count; i++) {
+        if (!cal_domain_is_own(d, i)) continue;
+        d->noted += d->domains[i].world->noted_count;
+        cal_border_extend(d, i);
     }
+    if (d->ranks != NULL) status = cal_rank_summarize(d, status, error);
+    if (status != CAL_OK) return status;
+    *any = d->noted > 0;
+    for (int i = 1; i <= d->count; i++) {
+        cal_domain* own = &d->domains[i];
+        own->grown = d->ranks != NULL && !is_within(&own->extent, &own->shown);
+        own->before = own->shown;
+        *any |= own->grown;
+    }
+    if (!*any) return CAL_OK;
+    for (int i = 1; i <= d->count; i++) d->domains[i].shown = d->domains[i].extent;
+    return d->ranks != NULL ? cal_rank_tell(d, status, error) : CAL_OK;
+}
+
+static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* error) {
+    bool any = false;
+    status = update_boxes(d, &any, status, error);
+    if (!any) return status;
+    if (status == CAL_OK) status = cal_domains_run_all(d, look_around, error);
+    if (status == CAL_OK) status = cal_domains_run(d, keep_pairs, error);
+    if (status == CAL_OK) status = take_all_missed(d, error);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++)
+        if (cal_domain_is_own(d, i)) status = predict_later(d, &d->domains[i], error);
+    d->round++; // what was noted is no longer
+    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = d->domains[i].extended_count = 0;
     return status;
 }
 
@@ -425,60 +455,55 @@ static bool is_likely(cal_domains* d, const cal_pair* pair, double end) {
 }
 
 // Pairs that are known to collide before a time come into one domain: they are among the few that are due then.
-static cal_status plan_known(cal_domains* d, const cal_world* border, double end, bool* met, cal_error* error) {
+static cal_status want_known(cal_domains* d, const cal_world* border, double end, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < border->events.count; i++) {
         const cal_heap_entry* due = &border->events.heap[CAL_HEAP_ROOT + i];
         if (!(due->time < end)) continue;
         const cal_pair* pair = &border->table.pairs[border->events.slots[due->event].owner];
-        if (!pair->hit) continue;
-        *met = true;
-        status = plan_join(d, pair->body[0], pair->body[1], error);
+        if (pair->hit) status = want_pair(d, pair, error);
     }
     return status;
 }
 
-static cal_status plan_likely(cal_domains* d, const cal_world* border, double end, bool* met, cal_error* error) {
+static cal_status want_likely(cal_domains* d, const cal_world* border, double end, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < border->table.pair_count; i++) {
         const cal_pair* pair = &border->table.pairs[i];
-        if (pair->event < 0 || !is_likely(d, pair, end)) continue;
-        *met = true;
-        status = plan_join(d, pair->body[0], pair->body[1], error);
+        if (pair->event >= 0 && is_likely(d, pair, end)) status = want_pair(d, pair, error);
     }
     return status;
 }
 
-// Pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are renewed.
-static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* error) {
-    cal_status status = CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
-        status = plan_known(d, d->domains[i].border, end, met, error);
-        if (status == CAL_OK && d->grouping) status = plan_likely(d, d->domains[i].border, end, met, error);
-    }
-    return status == CAL_OK ? do_plan(d, error) : status;
-}
-
-// Pairs that collide before a time.
-static cal_status join_colliding(cal_domains* d, double end, bool* met, cal_error* error) {
+// Before domains run: pairs that are known to collide before a time, or likely to. Others may have boxes that end before, and are looked at when these are
+// renewed. After that: pairs that collide.
+static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* error) {
     bool due = false;
     for (int i = 1; i <= d->count; i++) due |= cal_events_due(&d->domains[i].border->events) < end;
-    cal_status status = due ? cal_domains_run(d, look_at_own, error) : CAL_OK;
-    for (int i = 1; status == CAL_OK && due && i <= d->count; i++) {
-        status = look_at_due(&d->domains[i], end, false, error);
-        if (status == CAL_OK) status = plan_known(d, d->domains[i].border, end, met, error);
-    }
-    return status == CAL_OK ? do_plan(d, error) : status;
-}
-
-cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error) {
-    *met = false;
-    cal_status status = CAL_OK;
-    for (bool again = true; status == CAL_OK && again; *met |= again) {
-        again = false;
-        status = update_pairs(d, error);
-        if (status == CAL_OK) status = join_missed(d, &again, error);
-        if (status == CAL_OK && !again) status = (ran ? join_colliding : join_known)(d, end, &again, error);
+    cal_status status = ran && due ? cal_domains_run(d, look_at_own, error) : CAL_OK;
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+        const cal_world* border = d->domains[i].border;
+        if (!cal_domain_is_own(d, i)) continue;
+        if (ran && due) status = look_at_due(&d->domains[i], end, false, error);
+        if (status == CAL_OK) status = want_known(d, border, end, error);
+        if (status == CAL_OK && !ran && d->grouping) status = want_likely(d, border, end, error);
     }
     return status;
+}
+
+// What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain.
+cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error) {
+    *met = false;
+    for (bool again = true; again; again = again && d->grouping) {
+        d->wanted_count = 0;
+        status = update_pairs(d, status, error);
+        if (status == CAL_OK && d->wanted_count == 0) status = want_pairs(d, end, ran, error);
+        again = status == CAL_OK && d->wanted_count > 0;
+        if (d->ranks != NULL) status = cal_rank_share_wanted(d, &again, status, error);
+        if (again) status = join_wanted(d, status, error);
+        again = again && (d->ranks != NULL || status == CAL_OK);
+        *met |= again;
+    }
+    // A rank that has failed while it took in what came says so before others run.
+    return d->ranks != NULL && *met && !d->grouping ? cal_rank_agree(d, status, error) : status;
 }

@@ -12,16 +12,27 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
-cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error) {
+cal_status cal_domains_reserve_marks(cal_domains* d, cal_error* error) {
     while (d->mark_capacity < d->whole->component_count)
         if (!cal_grow((void**)&d->mark, &d->mark_capacity, d->mark_capacity, sizeof *d->mark))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    return CAL_OK;
+}
+
+cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error) {
+    const cal_status status = cal_domains_reserve_marks(d, error);
+    if (status != CAL_OK) return status;
     if (component < 0 || d->mark[component] == d->marked) return CAL_OK;
     if (!cal_grow((void**)&d->cluster, &d->cluster_capacity, d->cluster_count, sizeof *d->cluster))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     d->mark[component] = d->marked;
     d->cluster[d->cluster_count++] = component;
     return CAL_OK;
+}
+
+bool cal_domain_group_has(const cal_world* world, int group, int component) {
+    return cal_group_has(world, group, component) &&
+           world->components[group].domain == world->components[component].domain;
 }
 
 // Groups that a component was in as far as states are kept, and what may go back with it.
@@ -31,18 +42,24 @@ static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
     cal_status status = CAL_OK;
     for (int64_t n = c->queue.head; status == CAL_OK && n < c->queue.tail; n++) {
         const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
-        if (knot->kind == CAL_FUSED && cal_group_has(d->whole, knot->group, component))
+        if (knot->kind == CAL_FUSED && cal_domain_group_has(d->whole, knot->group, component))
             status = cal_domains_add_to_cluster(d, knot->group, error);
         if (knot->junction < 0 || knot->time < view->gvt) continue;
         const cal_junction* junction = &view->junctions[knot->junction];
         for (int i = 0; status == CAL_OK && i < junction->count; i++)
             status = cal_domains_add_to_cluster(d, junction->links[i].component, error);
     }
-    if (component < d->ring_capacity && d->ring[component] > 0)
-        status = status == CAL_OK ? cal_domains_add_to_cluster(d, d->ring[component] - 1, error) : status;
+    // Of a group that has ended some may be in other domains by now; of another rank's it is not known whether it has.
     for (int i = 0; status == CAL_OK && c->group != NULL && i < c->group->group.unit_count; i++)
-        status = cal_domains_add_to_cluster(d, c->group->members[i], error);
+        if (d->whole->components[c->group->members[i]].domain == c->domain)
+            status = cal_domains_add_to_cluster(d, c->group->members[i], error);
     return status;
+}
+
+// What it has met in this window.
+static cal_status add_tied(cal_domains* d, int component, cal_error* error) {
+    const bool tied = component < d->ring_capacity && d->ring[component] > 0;
+    return tied ? cal_domains_add_to_cluster(d, d->ring[component] - 1, error) : CAL_OK;
 }
 
 // Whether two bodies may become members of one contact group soon: what they are near to each other, and how fast.
@@ -92,7 +109,7 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
     }
     for (int k = 0; !d->given && c->body >= 0 && k < c->weight; k++) {
         const cal_sim_body* part = &whole->bodies[c->body + k];
-        cal_fetch_partners(whole, c->body + k);
+        cal_fetch_partners(whole, &(int){c->body + k}, 1);
         for (int i = 0; i < part->pair_count; i++) {
             const int* pair = whole->table.pairs[part->pairs[i]].body;
             const cal_sim_body* other = &whole->bodies[pair[0] == c->body + k ? pair[1] : pair[0]];
@@ -170,7 +187,9 @@ cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error) 
 cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error) {
     cal_status status = cal_domains_add_to_cluster(d, component, error);
     for (int i = first; status == CAL_OK && i < d->cluster_count; i++) {
-        status = add_linked(d, d->cluster[i], error);
+        status = add_tied(d, d->cluster[i], error);
+        if (d->planned) continue;
+        if (status == CAL_OK) status = add_linked(d, d->cluster[i], error);
         if (status == CAL_OK && d->calls_together) status = add_called(d, d->cluster[i], error);
         if (status == CAL_OK && !d->divided && !d->given) status = add_near(d, d->cluster[i], error);
     }
@@ -195,7 +214,7 @@ cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error) {
     cal_status status = begin_ring(d, a, error);
     if (status == CAL_OK) status = begin_ring(d, b, error);
     if (status != CAL_OK) return status;
-    for (int i = d->ring[a] - 1; i != a; i = d->ring[i] - 1)
+    for (int i = d->ring[a] - 1; d->ring[b] != b + 1 && i != a; i = d->ring[i] - 1)
         if (i == b) return CAL_OK;
     const int next = d->ring[a]; // two rings become one
     d->ring[a] = d->ring[b];

@@ -3,7 +3,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/domain/halve.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
@@ -107,7 +107,7 @@ static cal_status find_clusters(cal_domains* d, cal_clusters* out, cal_error* er
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     d->cluster_count = count; // alone ones are where their numbers are
     d->found = out;
-    cal_status status = cal_domains_run(d, sort_some, error);
+    cal_status status = cal_domains_run_all(d, sort_some, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) {
         const cal_domain* own = &d->domains[i];
         if (own->coming_count > 0)
@@ -139,6 +139,44 @@ static double done_by(const cal_world* whole, int component) {
     return done + (double)whole->components[group].done / whole->components[group].group->group.unit_count;
 }
 
+// A component where it is, and what it has done.
+typedef struct load {
+    int component;
+    double done;
+    cal_box box;
+} load;
+
+static load load_of(const cal_domains* d, const cal_domain* own, int member) {
+    load l = {.component = own->members[member], .box = cal_box_of_nothing};
+    const cal_component* c = &d->whole->components[l.component];
+    l.done = done_by(d->whole, l.component);
+    for (int b = 0; b < c->weight; b++) {
+        const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
+        if (box != NULL) cal_box_extend(&l.box, box);
+    }
+    return l;
+}
+
+static void move_load(cal_image* image, load* l) {
+    cal_image_int(image, &l->component);
+    cal_image_number(image, &l->done);
+    cal_image_words(image, &l->box, sizeof l->box / sizeof(double));
+}
+
+// Ranks know what their own domains have done.
+static cal_status show_loads(cal_domains* d, cal_status status, cal_error* error) {
+    if (d->ranks == NULL) return status;
+    cal_mail_begin(&d->mail->own);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        for (int k = 0; cal_domain_is_own(d, i) && k < own->member_count; k++) {
+            load l = load_of(d, own, k);
+            move_load(&d->mail->own, &l);
+        }
+    }
+    return cal_rank_gather(d, status, error);
+}
+
 // Components where they are, each with its part of what its domain has done: half of that by its own work, of which it may have had little by chance, and
 // half like all others there. Who does nothing now may do something soon: it has a part of the mean.
 static void weigh_components(const cal_domains* d, cal_clusters* out) {
@@ -150,16 +188,16 @@ static void weigh_components(const cal_domains* d, cal_clusters* out) {
         const cal_domain* own = &d->domains[i];
         const double work = fmax(own->load, 1.0);
         for (int k = 0; k < own->member_count; k++) {
-            const cal_component* c = &d->whole->components[own->members[k]];
+            load l = {0};
+            if (d->ranks != NULL)
+                move_load(&d->mail->shown[own->worker], &l);
+            else
+                l = load_of(d, own, k);
             out->numbers[out->count] = out->count;
             cal_cluster* one = &out->list[out->count++];
-            *one = (cal_cluster){.box = cal_box_of_nothing, .first = own->members[k]};
-            one->weight = CAL_UNEVEN * c->weight * all / fmax(bodies, 1.0) +
-                          0.5 * own->load * (done_by(d->whole, one->first) / work + 1.0 / own->member_count);
-            for (int b = 0; b < c->weight; b++) {
-                const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
-                if (box != NULL) cal_box_extend(&one->box, box);
-            }
+            *one = (cal_cluster){.box = l.box, .first = l.component};
+            one->weight = CAL_UNEVEN * d->whole->components[l.component].weight * all / fmax(bodies, 1.0) +
+                          0.5 * own->load * (l.done / work + 1.0 / own->member_count);
         }
     }
 }
@@ -169,7 +207,7 @@ static bool list_moved(cal_domains* d, const cal_clusters* found) {
     for (int i = 0; i < found->count; i++) {
         const cal_component* c = &d->whole->components[found->list[i].first];
         cal_domain* own = &d->domains[c->domain];
-        if (found->domains[i] == c->domain) continue;
+        if (found->domains[i] == c->domain || !cal_domain_is_own(d, c->domain)) continue;
         if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
         own->strays[own->stray_count++] = c->body;
     }
@@ -183,11 +221,13 @@ static bool is_uneven(const cal_domains* d, double mean, double span) {
            span > (1.0 + 2.0 * CAL_UNEVEN + 3.0 / sqrt(fmax(mean, 1.0))) * mean;
 }
 
-static cal_status divide_again(cal_domains* d, cal_error* error) {
+static cal_status divide_again(cal_domains* d, cal_status status, cal_error* error) {
     int members = 0, count;
+    status = show_loads(d, status, error);
+    if (status != CAL_OK) return status;
     for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
     cal_clusters found = {0};
-    cal_status status = cal_clusters_begin(&found, members) ? CAL_OK : CAL_NO_MEMORY;
+    status = cal_clusters_begin(&found, members) ? CAL_OK : CAL_NO_MEMORY;
     if (status == CAL_OK) weigh_components(d, &found);
     if (status == CAL_OK) status = cal_domains_halve(d, &found, d->count, 1, false, (double)INFINITY, &count, error);
     if (status == CAL_OK && !list_moved(d, &found)) status = CAL_NO_MEMORY;
@@ -196,20 +236,20 @@ static cal_status divide_again(cal_domains* d, cal_error* error) {
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for domains");
 }
 
-cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
-    if (d->windows - d->balanced < d->patience) return CAL_OK;
+cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error) {
+    if (d->windows - d->balanced < d->patience) return status;
     double all = 0.0;
     find_loads(d);
     for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
     const double mean = all / d->processors, span = cal_domains_span_of_loads(d), uneven = span / fmax(mean, 1.0);
     const bool worth = is_uneven(d, mean, span);
-    if (!worth && d->windows - d->balanced < FEW_WINDOWS) return CAL_OK;
+    if (!worth && d->windows - d->balanced < FEW_WINDOWS) return status;
     // What is held together stays where it is: then the next look is later.
     const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - CAL_UNEVEN) * d->uneven;
     d->patience = !worth || helped ? 1 : d->patience < FEW_WINDOWS ? 2 * d->patience : FEW_WINDOWS;
     d->balanced = d->windows;
     d->uneven = worth ? uneven : 0.0;
-    const cal_status status = worth ? divide_again(d, error) : CAL_OK;
+    if (worth) status = divide_again(d, status, error);
     begin_loads(d);
     for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
     return status;
@@ -251,7 +291,10 @@ cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_erro
 
 // What domains have of driven bodies is the same in all of them between two windows.
 static cal_status take_prescribed(cal_domains* d, cal_error* error) {
-    cal_world *whole = d->whole, *view = d->domains[1].world;
+    int own_domain = 1;
+    while (own_domain <= d->count && !cal_domain_is_own(d, own_domain)) own_domain++;
+    if (own_domain > d->count) return CAL_OK;
+    cal_world *whole = d->whole, *view = d->domains[own_domain].world;
     for (int i = 0; i < whole->body_count; i++) {
         cal_sim_body* part = &whole->bodies[i];
         if (part->prescribed < 0 || part->box_event < 0) continue;
@@ -301,13 +344,6 @@ static bool are_several_worth(const cal_domains* d) {
     return 2 * balls < moving || moving / d->capacity >= LARGE;
 }
 
-static cal_status add_handing(cal_domains* d, int component, int to, cal_error* error) {
-    if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-    d->handings[d->handing_count++] = (cal_handing){component, to};
-    return CAL_OK;
-}
-
 // Components that come to a domain, in the order of their numbers, which is that of memory.
 static void list_coming(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
@@ -318,7 +354,9 @@ static void list_coming(cal_domains* d, int domain) {
         const cal_cluster* c = &d->found->list[number];
         for (int k = 0; enough && k < c->count; k++) {
             const int component = d->cluster[c->first + k];
-            d->whole->components[component].domain = domain;
+            cal_component* one = &d->whole->components[component];
+            one->domain = domain;
+            one->told = 0, one->news = 0; // all ranks have the same whole
             enough = add_number(&own->coming, &own->coming_count, &own->coming_capacity, component);
         }
     }
@@ -344,7 +382,7 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     d->count = count;
     open_domains(d);
     cal_domains_begin_turns(d);
-    status = cal_domains_run(d, list_coming, error);
+    status = cal_domains_run_all(d, list_coming, error);
     d->found = NULL;
     cal_clusters_free(&found);
     if (status == CAL_OK) status = cal_domains_scatter(d, error);
@@ -361,17 +399,19 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
     if (d == NULL || !d->divided) return CAL_OK;
     cal_status status = take_prescribed(d, error);
     for (int i = 0; status == CAL_OK && i < world->component_count; i++)
-        if (world->components[i].ops != NULL) status = add_handing(d, i, CAL_DOMAIN_WHOLE, error);
-    if (status == CAL_OK) status = cal_domains_hand_over(d, error);
+        if (world->components[i].ops != NULL && cal_domain_is_own(d, world->components[i].domain))
+            status = cal_domains_add_handing(d, i, CAL_DOMAIN_WHOLE, error);
+    if (status == CAL_OK) status = cal_domains_hand_home(d, error);
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
         cal_domain_clear(d->domains[i].border);
-        d->domains[i].stray_count = d->domains[i].extended_count = 0;
+        d->domains[i].stray_count = d->domains[i].extended_count = d->domains[i].places = 0;
     }
     d->divided = false;
+    if (status == CAL_OK && d->ranks != NULL) status = cal_rank_rebuild(d, error);
     if (status != CAL_OK) world->failed = status;
     return status;
 }

@@ -23,7 +23,7 @@
 #include "calder/calder_world.h"
 #include "collide/collide.h"
 #include "simulation/component.h"
-#include "simulation/domain/memo.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
 #include "simulation/world.h"
 #include <math.h>
@@ -71,11 +71,12 @@ typedef struct cal_border_find {
     double missed[2];
 } cal_border_find;
 
-// A decision of a contact group that was made without a body of another domain, which would have joined because of a member.
-typedef struct cal_missed {
-    int member, other;
-    double time;
-} cal_missed;
+// Two bodies that are to come into one domain, and the domains in whose regions they are. missed: when a group of the first one decided without the second,
+// which would have joined; infinite: they collide.
+typedef struct cal_wanted {
+    int body[2], home[2];
+    double missed;
+} cal_wanted;
 
 // A pair of bodies on its way to another table: that of a domain, or the border's.
 typedef struct cal_carried_pair {
@@ -108,12 +109,17 @@ typedef struct cal_domain {
     bool starved;            // wants places for components
     bool goes_on;            // in the next run, with what it has not come to in this window
     double spent;            // processor time of its last task, s
-    double cost;             // of its events in the last window: s, or their number on ranks
+    double cost;             // of its events in the last window, s
     double next_cost;        // of those in the present one
     int worker;              // whose turn it is first
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
+    // Of a world on ranks (ranks.h), as all know it: places for components in store, members of the largest group where these are too few; the extent when
+    // domains last met, and whether it is larger now.
+    int places, most_members;
+    cal_box before;
+    bool grown;
     // For the border: the pairs of it that it keeps, what its bodies have found, pairs, or finds, that one core has to see to, of how many noted bodies
     // the box is in the extent, domains that are near, who has left the region, and scratch of the search.
     cal_world* border;
@@ -173,8 +179,8 @@ typedef struct cal_domains {
     int departure_count, departure_capacity;
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
-    cal_missed* missed;
-    int missed_count, missed_capacity;
+    cal_wanted* wanted; // pairs that are to come into one domain
+    int wanted_count, wanted_capacity;
     int *cluster, cluster_count, cluster_capacity;
     struct cal_clusters* found; // what stays together, while a world is divided (halve.h)
     struct cal_halving* halving;
@@ -192,11 +198,18 @@ typedef struct cal_domains {
     double domains_s, busiest_s, between_s;
     double border_s, divide_s; // of domains, without events; of one core, to divide the world
     double together_s;         // elapsed, of all runs
-    // Of a world on ranks: what they have kept and shown (ranks.c), and the processor time that all have seen: of own domains, of the busiest
-    // rank of each run, and of everything else.
+    // Of a world on ranks (ranks.h): bodies that all domains have noted; whether what stays together is known to all, in rings alone; what this rank's domains
+    // have counted and written down since the last advance; when a domain failed.
     cal_machine* ranks; // NULL: there is one
-    cal_memo kept, shown;
-    double shown_s, rank_busiest_s, rank_other_s, rank_mark;
+    struct cal_mail* mail;
+    int64_t noted;
+    bool planned;
+    cal_world_report counted;
+    cal_event_log committed;
+    double failed_at;
+    // Processor time: of own domains and waiting, since the last summary; that all have seen, of own domains, of the busiest rank of each run, and of everything
+    // else; and the clock at the last summary.
+    double own_s, waited_s, shown_s, rank_busiest_s, rank_other_s, rank_mark;
     double first_s; // of domains, in the first run of each window
     // Of a world that is priced: processor time of components in this window, which of them have some, that of the busiest component of each window, and
     // the clock after the last event.
@@ -239,10 +252,14 @@ cal_status cal_domain_decide_again(cal_world* world, int member, double time, ca
 cal_status cal_domains_create(cal_world* whole, int processors, int turns, int workers, cal_error* error);
 // What the whole and its domains have in common, after it has changed.
 void cal_domains_share(cal_domains* d);
+// Domains write down collisions where the whole does.
+void cal_domains_keep_events(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
 // At the beginning of a window: new regions where loads are uneven; who is in another one then migrates (divide.c).
-cal_status cal_domains_balance(cal_domains* d, cal_error* error);
+cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error);
+// Whether a component of a domain is a member of a group there: of another domain's group it may not be known what it is now (cluster.c).
+bool cal_domain_group_has(const cal_world* world, int group, int component);
 // Makes d->cluster a component and all that must stay with it (cluster.c).
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);
 // The same for one of several, whose list begins at a place in d->cluster.
@@ -250,6 +267,7 @@ cal_status cal_domains_collect_from(cal_domains* d, int component, int first, ca
 // Puts one component into d->cluster, unless it is marked; whether nothing stays with it.
 cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error);
 bool cal_domains_are_alone(const cal_domains* d, int component);
+cal_status cal_domains_reserve_marks(cal_domains* d, cal_error* error); // d->mark is as long as there are components
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
@@ -258,13 +276,14 @@ cal_status cal_domains_find_calls(cal_domains* d, cal_error* error);
 // Lists a component among the members of its domain; false: no memory; and no longer (domains.c).
 bool cal_domain_list_member(cal_domains* d, int component);
 void cal_domain_unlist_member(cal_domains* d, int component, int domain);
-// Whether a body is in the region of a domain (migrate.c).
-bool cal_domain_is_home(const cal_domains* d, int domain, int body);
 // Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
-cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
-// Hands over d->handings, with their boxes, pairs, events, states and engines.
-cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
+cal_status cal_domains_migrate(cal_domains* d, cal_status status, cal_error* error);
+int cal_domain_home_of(const cal_domains* d, int body); // the domain in whose region it is
+// Lists a component that goes to a domain in d->handings, which are then handed over with their boxes, pairs, events, states and engines.
+cal_status cal_domains_add_handing(cal_domains* d, int component, int to, cal_error* error);
+cal_status cal_domains_hand_over(cal_domains* d, cal_status status, cal_error* error);
+cal_status cal_domains_hand_home(cal_domains* d, cal_error* error); // to the whole
 // The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
 cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
 // Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
@@ -272,7 +291,7 @@ bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** l
 int cal_domains_home(const cal_domains* d, const int body[2]);
 cal_status cal_domains_put_pair(cal_domains* d, const cal_carried_pair* pair, cal_error* error);
 // Bodies of a component are marked as being handed over, or no longer. Pairs of the border that a domain keeps, of such bodies, which are of one domain
-// afterwards, are released; false: no memory.
+// afterwards, or another one's to keep, are released; false: no memory.
 bool cal_domains_mark_moves(cal_domains* d, int component, bool moves);
 bool cal_domain_release(cal_domains* d, cal_domain* own);
 cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error);
@@ -293,39 +312,47 @@ void cal_domains_take_turns(cal_domains* d);
 void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain));
 double cal_domains_span(const cal_domains* d);
 double cal_domains_span_of_loads(const cal_domains* d); // the same of what they did since the last look
-// Runs a task for every domain, on all workers (run.c); the first error of them.
+// Runs a task for every domain of this rank, or of all, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
+cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error);
 // So many of so many processors are worth having; divides a world among so many, of which each gets up to so many domains; whether that has
 // been worth it since the last look (run.c).
 int cal_domains_worth(const cal_world* world, int processors);
 cal_status cal_world_divide_among(cal_world* world, int processors, int turns, cal_error* error);
 bool cal_domains_pay(cal_domains* d);
+void cal_world_add_report(cal_world_report* to, cal_world_report* from); // which is nothing then
 // Of a world that is priced (price.c): the component that an event is of, −1: a driven body's; the time since the last event is that component's; the
 // end of a window.
 int cal_price_owner(const cal_world* view, const struct cal_event_slot* slot);
 cal_status cal_price_event(cal_domains* d, int component, cal_error* error);
 void cal_price_window(cal_domains* d);
 double cal_processor_time(void); // of the calling thread, s
-// The same for the runs of a world on ranks (ranks.c); clock: of the calling thread, s.
-cal_status cal_ranks_run(cal_domains* d, cal_domain_task* task, double (*clock)(void), cal_error* error);
-// Whether a world is divided alike on all ranks: one of them may have made it whole, for a snapshot (ranks.c).
-cal_status cal_ranks_compare(cal_domains* d, bool* same, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
+int cal_domain_most_members(const cal_world* view); // of its largest group
 // At the end of a domain's run: its new boxes are in its extent (border.c).
 void cal_border_extend(cal_domains* d, int domain);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
-cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error);
+cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
+// Lists a pair that is to come into one domain, and domains that a domain's bodies may meet (border.c).
+cal_status cal_domains_want(cal_domains* d, const cal_wanted* wanted, cal_error* error);
+cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error);
 // The engine of a model in a domain.
 cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model, struct cal_multibody_model** out,
                              cal_error* error);
 // Moves an event from one queue to another.
 cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint64_t who, cal_error* error);
-// Which domain keeps a pair of the border: that follows from its bodies, wherever they are.
+// The domain of a body; the whole for one that is fixed or driven.
+int cal_domain_of_body(const cal_world* world, int body);
+// Which of two domains keeps the pairs between them: each does for about half of its neighbours. So of two ranks one tells the other of its bodies, and
+// does not look itself.
+static inline int cal_border_side(int one, int two) {
+    const int low = one < two ? one : two, high = one < two ? two : one;
+    return (one + two) % 2 == 0 ? low : high;
+}
 static inline int cal_border_keeper(const cal_domains* d, int a, int b) {
-    const uint64_t hash = cal_pair_key(a, b) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    return 1 + (int)(hash * (uint64_t)d->count >> 32);
+    return cal_border_side(cal_domain_of_body(d->whole, a), cal_domain_of_body(d->whole, b));
 }
 // A domain by its number: the whole, the border, or one of the domains.
 static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
@@ -335,8 +362,19 @@ static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
 static inline cal_world* cal_domain_keeper(cal_world* world, const cal_component* component) {
     return component->domain == world->domain ? world : cal_domain_world(world->domains, component->domain);
 }
-// That of a body; the whole for one that is fixed or driven.
-int cal_domain_of_body(const cal_world* world, int body);
+// Of noted bodies, one after the other: what the next ones need is on its way.
+CAL_FETCH void cal_domain_fetch_noted(const cal_domain* own, int k) {
+    enum { BOX = 6, COMPONENT = 3 };
+    const cal_world* world = own->world;
+    if (k + BOX < world->noted_count) {
+        __builtin_prefetch(&world->bodies[world->noted[k + BOX]]);
+        cal_broad_fetch(world->broad, world->noted[k + BOX]);
+    }
+    if (k + COMPONENT >= world->noted_count) return;
+    const int component = world->bodies[world->noted[k + COMPONENT]].component;
+    if (component >= 0) __builtin_prefetch(&world->components[component]);
+}
+
 // Ends what a domain, or the border, keeps of bodies that it has no more.
 void cal_domain_clear(cal_world* view);
 // After a multibody is gone: engines of its model are no longer needed.

@@ -1,5 +1,5 @@
 // Domains as data: what a domain has of its own, and what it shares with the whole.
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "base/memory.h"
 #include "plan/machine_ops.h"
 #include "simulation/body.h"
@@ -35,10 +35,14 @@ static void share(const cal_world* whole, cal_world* view) {
     view->periodic_hooks = whole->periodic_hooks, view->periodic_hook_count = whole->periodic_hook_count;
     view->window = whole->window;
     view->contact_speed = whole->contact_speed, view->slow = whole->slow;
-    view->log.keep = whole->log.keep;
     view->started = whole->started;
     view->domains = whole->domains;
     view->time = whole->time;
+}
+
+void cal_domains_keep_events(cal_domains* d) {
+    d->committed.keep = d->whole->log.keep;
+    for (int i = 1; i <= d->count; i++) d->domains[i].world->log.keep = d->whole->log.keep;
 }
 
 void cal_domains_share(cal_domains* d) {
@@ -116,12 +120,27 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
-    cal_memo_free(&d->kept);
-    cal_memo_free(&d->shown);
+    cal_mail_destroy(d);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains,     d->handings, d->departures, d->cluster,    d->mark,  d->carried,
-                           d->ring,        d->called,   d->joined,     d->prescribed, d->order, d->loads,
-                           d->component_s, d->timed,    d->missed,     d->moves,      d};
+    void* const lists[] = {d->domains,
+                           d->handings,
+                           d->departures,
+                           d->cluster,
+                           d->mark,
+                           d->carried,
+                           d->ring,
+                           d->called,
+                           d->joined,
+                           d->prescribed,
+                           d->order,
+                           d->loads,
+                           d->component_s,
+                           d->timed,
+                           d->wanted,
+                           d->moves,
+                           d->committed.events,
+                           d->committed.junctions,
+                           d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }
@@ -154,7 +173,9 @@ cal_status cal_domains_create(cal_world* whole, int processors, int turns, int w
     if (enough) {
         d->border = d->domains[1].border;
         cal_domains_begin_turns(d);
-        return CAL_OK;
+        const cal_status status = d->ranks != NULL ? cal_mail_create(d, error) : CAL_OK;
+        if (status != CAL_OK) cal_domains_destroy(whole);
+        return status;
     }
     cal_domains_destroy(whole);
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
@@ -197,7 +218,7 @@ static int take_place(cal_domains* d) {
     return whole->component_count++;
 }
 
-static int most_members(const cal_world* view) {
+int cal_domain_most_members(const cal_world* view) {
     int most = 0;
     for (int i = 0; i < view->events.slot_count; i++) {
         const cal_event_slot* slot = &view->events.slots[i];
@@ -220,22 +241,32 @@ static bool reserve_places(cal_world* view, int count) {
     return true;
 }
 
+// How many places a domain has, and members of its largest group: on ranks what all know of it.
+static void look_at_places(const cal_domains* d, cal_domain* own) {
+    if (d->ranks != NULL) return;
+    own->places = own->world->unused_count;
+    own->most_members = own->starved ? cal_domain_most_members(own->world) : 0;
+}
+
+// All ranks count out the same places.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
     bool enough = true;
     for (int i = 1; enough && i <= d->count; i++) {
-        cal_world* view = d->domains[i].world;
-        const int members = d->domains[i].member_count;
+        cal_domain* own = &d->domains[i];
+        cal_world* view = own->world;
+        const int members = own->member_count;
         int wanted = members > MOST_PLACES ? MOST_PLACES : members > PLACES ? members : PLACES;
-        if (d->domains[i].starved)
-            wanted += members + 2 * most_members(view);
-        else if (view->unused_count >= wanted / 2)
+        look_at_places(d, own);
+        if (own->starved)
+            wanted += members + 2 * own->most_members;
+        else if (own->places >= wanted / 2)
             wanted = 0;
-        d->domains[i].starved = false;
+        own->starved = false;
         enough = reserve_places(view, d->group_places + wanted);
-        while (enough && view->unused_count < wanted) {
+        for (; enough && own->places < wanted; own->places++) {
             const int place = take_place(d);
             enough = place >= 0;
-            if (enough) view->unused_components[view->unused_count++] = place;
+            if (enough && cal_domain_is_own(d, i)) view->unused_components[view->unused_count++] = place;
         }
     }
     // What was given to one is a place that all may have to list.

@@ -154,7 +154,6 @@ cal_status cal_domains_exchange(cal_domains* d, cal_error* error) {
     }
     if (status == CAL_OK) status = cal_domains_run(d, arrive, error);
     for (int i = 1; i <= d->count; i++) d->domains[i].released_count = 0;
-    d->handed += d->departure_count;
     d->departure_count = 0;
     return status;
 }

@@ -227,14 +227,14 @@ static cal_status run_halving(cal_domains* d, halving* h, section whole, int reg
     d->halving = h;
     cal_status status = CAL_OK;
     while (status == CAL_OK && h->count < regions) {
-        status = cal_domains_run(d, halve_section, error);
+        status = cal_domains_run_all(d, halve_section, error);
         close_up(h, 2);
     }
     if (status == CAL_OK && h->turns > 1) {
-        status = cal_domains_run(d, divide_section, error);
+        status = cal_domains_run_all(d, divide_section, error);
         close_up(h, h->turns);
     }
-    if (status == CAL_OK) status = cal_domains_run(d, name_domain, error);
+    if (status == CAL_OK) status = cal_domains_run_all(d, name_domain, error);
     d->halving = NULL;
     return status;
 }

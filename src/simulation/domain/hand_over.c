@@ -3,7 +3,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
@@ -43,6 +43,13 @@ bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** l
     return true;
 }
 
+cal_status cal_domains_add_handing(cal_domains* d, int component, int to, cal_error* error) {
+    if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    d->handings[d->handing_count++] = (cal_handing){component, to};
+    return CAL_OK;
+}
+
 static int destination(const cal_domains* d, int body) {
     const int component = d->whole->bodies[body].component;
     const cal_component* c = &d->whole->components[component];
@@ -72,7 +79,8 @@ bool cal_domain_release(cal_domains* d, cal_domain* own) {
         const cal_pair* p = &border->table.pairs[i];
         if (p->event < 0 || !(d->moves[p->body[0]] || d->moves[p->body[1]])) continue;
         const int home = cal_domains_home(d, p->body);
-        if (home != CAL_DOMAIN_BORDER)
+        if (home != CAL_DOMAIN_BORDER ||
+            cal_border_side(destination(d, p->body[0]), destination(d, p->body[1])) != own->world->domain)
             enough = cal_domains_carry(border, i, home, &own->released, &own->released_count, &own->released_capacity);
     }
     return enough;
@@ -97,28 +105,41 @@ cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal
     cal_sim_body* part = &d->whole->bodies[body];
     if (to->domain == CAL_DOMAIN_WHOLE) return CAL_OK;
     cal_box_extend(&d->domains[to->domain].extent, box);
-    if (part->noted != d->round) return CAL_OK;
-    // What it was noted for is still to be looked at.
-    const double changed_from = part->changed_from;
+    const bool noted = part->noted == d->round;
+    if (!noted && d->ranks == NULL) return CAL_OK;
+    // What it was noted for is still to be looked at; and other ranks may look for it now.
+    const double changed_from = noted ? part->changed_from : (double)INFINITY;
     part->noted = 0;
     const cal_status status = cal_domain_note_box(to, body, error);
     part->changed_from = changed_from;
     return status;
 }
 
+// The box of a body, where there is one.
+static cal_status hand_over_box(cal_world* from, cal_world* to, int body, cal_error* error) {
+    if (!cal_broad_has(from->broad, body)) return CAL_OK;
+    const cal_box box = *cal_broad_box(from->broad, body);
+    cal_broad_remove(from->broad, body, NULL);
+    if (cal_broad_move(to->broad, body, &box, NULL) == CAL_OK) return CAL_OK;
+    return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
+}
+
+static cal_status carry_pairs(cal_domains* d, cal_world* from, int body, cal_error* error) {
+    const cal_sim_body* part = &d->whole->bodies[body];
+    while (part->pair_count > 0)
+        if (!cal_domains_carry(from, part->pairs[part->pair_count - 1], CAL_DOMAIN_WHOLE, &d->carried,
+                               &d->carried_count, &d->carried_capacity))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    return CAL_OK;
+}
+
 static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to, int body, cal_error* error) {
     cal_sim_body* part = &d->whole->bodies[body];
     cal_status status = cal_event_hand_over(from, to, &part->box_event, (uint64_t)body, error);
-    while (status == CAL_OK && part->pair_count > 0)
-        if (!cal_domains_carry(from, part->pairs[part->pair_count - 1], CAL_DOMAIN_WHOLE, &d->carried,
-                               &d->carried_count, &d->carried_capacity))
-            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-    if (status != CAL_OK || !cal_broad_has(from->broad, body)) return status;
-    const cal_box box = *cal_broad_box(from->broad, body);
-    cal_broad_remove(from->broad, body, NULL);
-    if (cal_broad_move(to->broad, body, &box, NULL) != CAL_OK)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    return cal_domain_welcome(d, to, body, &box, error);
+    if (status == CAL_OK) status = carry_pairs(d, from, body, error);
+    if (status == CAL_OK) status = hand_over_box(from, to, body, error);
+    const cal_box* box = cal_broad_box(to->broad, body);
+    return status == CAL_OK && box != NULL ? cal_domain_welcome(d, to, body, box, error) : status;
 }
 
 cal_status cal_multibody_hand_over(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
@@ -165,9 +186,14 @@ cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* e
         int to = without;
         for (int i = hook->count - 1; i >= 0; i--)
             if (d->whole->bodies[hook->bodies[i]].component >= 0) to = cal_domain_of_body(d->whole, hook->bodies[i]);
-        if (hook->count == 0 || hook->event < 0 || hook->domain == to) continue;
-        status = cal_event_hand_over(cal_domain_world(d, hook->domain), cal_domain_world(d, to), &hook->event,
-                                     (uint64_t)h, error);
+        if (hook->count == 0 || hook->domain == to) continue;
+        cal_world* from = cal_domain_world(d, hook->domain);
+        if (hook->event >= 0 && !cal_domain_is_own(d, to)) {
+            cal_events_remove(&from->events, hook->event);
+            hook->event = -1;
+            if (d->divided) cal_letter_add_hook(d, h, to);
+        }
+        status = cal_event_hand_over(from, cal_domain_world(d, to), &hook->event, (uint64_t)h, error);
         hook->domain = to;
     }
     return status;
@@ -190,7 +216,8 @@ static bool release_pairs(cal_domains* d) {
         c->going = d->handings[i].to == c->domain ? CAL_DOMAIN_WHOLE : d->handings[i].to;
         enough = cal_domains_mark_moves(d, d->handings[i].component, true);
     }
-    for (int i = 1; enough && i <= d->count; i++) enough = cal_domain_release(d, &d->domains[i]);
+    for (int i = 1; enough && i <= d->count; i++)
+        if (cal_domain_is_own(d, i)) enough = cal_domain_release(d, &d->domains[i]);
     for (int i = 0; enough && i < d->handing_count; i++) cal_domains_mark_moves(d, d->handings[i].component, false);
     return enough;
 }
@@ -206,6 +233,30 @@ static bool release_all(cal_domains* d) {
                                            &own->released_capacity);
     }
     return enough;
+}
+
+// Pairs that are other ranks' go into letters.
+static int post_pairs(cal_domains* d, cal_carried_pair* list, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const int home = cal_domains_home(d, list[i].body),
+                  to = home == CAL_DOMAIN_BORDER ? cal_border_keeper(d, list[i].body[0], list[i].body[1]) : home;
+        if (cal_domain_is_own(d, to))
+            list[kept++] = list[i];
+        else
+            cal_letter_add_pair(d, &list[i], to);
+    }
+    return kept;
+}
+
+// Letters bring components, and pairs to be put with the others.
+static cal_status exchange_letters(cal_domains* d, cal_status status, cal_error* error) {
+    if (status == CAL_OK) {
+        d->carried_count = post_pairs(d, d->carried, d->carried_count);
+        for (int k = 1; k <= d->count; k++)
+            d->domains[k].released_count = post_pairs(d, d->domains[k].released, d->domains[k].released_count);
+    }
+    return cal_letters_send(d, status, error);
 }
 
 // Puts pairs where their bodies are.
@@ -225,27 +276,51 @@ static cal_status put_pairs(cal_domains* d, cal_error* error) {
     return status;
 }
 
-static cal_status hand_over_component(cal_domains* d, int component, int domain, cal_error* error) {
-    cal_component* c = &d->whole->components[component];
+// Between two domains of which one at least is another rank's: what leaves goes into a letter, and boxes of ghosts to the new domain.
+static cal_status hand_over_afar(cal_domains* d, int component, int domain, cal_error* error) {
+    const cal_component* c = &d->whole->components[component];
+    cal_world *from = cal_domain_world(d, c->domain), *to = cal_domain_world(d, domain);
+    const bool leaves = cal_domain_is_own(d, c->domain) && c->ops != NULL; // not a group that was undone
+    cal_status status = leaves ? cal_letter_write(d, component, domain, error) : CAL_OK;
+    for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++) {
+        if (leaves) status = carry_pairs(d, from, c->body + k, error);
+        if (status == CAL_OK) status = hand_over_box(from, to, c->body + k, error);
+    }
+    if (status == CAL_OK && leaves && c->multibody != NULL)
+        status = cal_multibody_hand_over(d, c->multibody, CAL_DOMAIN_WHOLE, error);
+    if (leaves && c->group != NULL) c->group->group.world = to;
+    return status;
+}
+
+static cal_status hand_over_near(cal_domains* d, int component, int domain, cal_error* error) {
+    const cal_component* c = &d->whole->components[component];
     cal_world *from = cal_domain_world(d, c->domain), *to = cal_domain_world(d, domain);
     cal_status status = c->group != NULL ? hand_over_group(from, to, component, error) : CAL_OK;
     for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
         status = hand_over_body(d, from, to, c->body + k, error);
     if (status == CAL_OK && c->multibody != NULL) status = cal_multibody_hand_over(d, c->multibody, domain, error);
-    if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
+    return status == CAL_OK ? cal_queue_hand_over(from, to, component, error) : status;
+}
+
+static cal_status hand_over_component(cal_domains* d, int component, int domain, cal_error* error) {
+    cal_component* c = &d->whole->components[component];
+    const bool near = domain == CAL_DOMAIN_WHOLE || (cal_domain_is_own(d, c->domain) && cal_domain_is_own(d, domain));
+    cal_status status = (near ? hand_over_near : hand_over_afar)(d, component, domain, error);
     cal_domain_unlist_member(d, component, c->domain);
-    c->domain = domain;
-    d->handed++;
+    // Of a group that was undone only its own rank knows that: others hear where it is from whoever has it.
+    if (near || c->body >= 0 || cal_domain_is_own(d, c->domain)) c->domain = domain;
     if (status == CAL_OK && !cal_domain_list_member(d, component))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     return status;
 }
 
-cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
+// home: to the whole.
+static cal_status hand_over(cal_domains* d, bool home, cal_status status, cal_error* error) {
     bring_reached(d);
-    const bool home = d->handing_count > 0 && d->handings[0].to == CAL_DOMAIN_WHOLE,
-               many = d->divided && !home && d->handing_count >= FEW_HANDINGS;
-    cal_status status = many ? cal_domains_exchange(d, error) : CAL_OK;
+    const bool afar = d->ranks != NULL && !home, many = !home && d->handing_count >= FEW_HANDINGS;
+    if (afar) cal_letters_begin(d);
+    d->handed += d->handing_count;
+    if (status == CAL_OK && many && !afar) status = cal_domains_exchange(d, error);
     if (status == CAL_OK && d->handing_count > 0 && !(home ? release_all : release_pairs)(d))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     for (int i = 0; status == CAL_OK && i < d->handing_count; i++)
@@ -254,5 +329,12 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
     for (int i = 0; i < d->handing_count; i++) d->whole->components[d->handings[i].component].going = CAL_DOMAIN_WHOLE;
     d->handing_count = 0;
     if (status == CAL_OK) status = cal_domains_hand_over_hooks(d, home ? CAL_DOMAIN_WHOLE : 1, error);
+    if (afar) status = exchange_letters(d, status, error);
     return status == CAL_OK ? put_pairs(d, error) : status;
 }
+
+cal_status cal_domains_hand_over(cal_domains* d, cal_status status, cal_error* error) {
+    return hand_over(d, false, status, error);
+}
+
+cal_status cal_domains_hand_home(cal_domains* d, cal_error* error) { return hand_over(d, true, CAL_OK, error); }

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/world.h"
 
 static bool is_in(const double point[3], const cal_box* region) {
@@ -24,9 +24,9 @@ static int region_of(const cal_domains* d, int body, const cal_box* box) {
     return own;
 }
 
-bool cal_domain_is_home(const cal_domains* d, int domain, int body) {
+int cal_domain_home_of(const cal_domains* d, int body) {
     const cal_box* box = cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
-    return box != NULL && region_of(d, body, box) == domain;
+    return box != NULL ? region_of(d, body, box) : CAL_DOMAIN_WHOLE;
 }
 
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box) {
@@ -62,15 +62,15 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
     for (int i = 0; status == CAL_OK && i < own->stray_count; i++) {
         const int body = own->strays[i], component = d->whole->bodies[body].component,
                   domain = d->whole->components[component].domain;
+        if (!cal_domain_is_own(d, domain)) continue; // another rank has it by now, and has noted it
         status = cal_domains_collect(d, component, error);
         if (status != CAL_OK) break;
         const cal_box box = box_of_cluster(d, domain);
         const int to = region_of(d, body, &box);
         if (to == domain || goes_already(d)) continue; // it has gone back
         for (int k = 0; k < d->cluster_count; k++) {
-            if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-            d->handings[d->handing_count++] = (cal_handing){d->cluster[k], to};
+            status = cal_domains_add_handing(d, d->cluster[k], to, error);
+            if (status != CAL_OK) return status;
             d->whole->components[d->cluster[k]].going = to;
         }
     }
@@ -78,9 +78,11 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
     return status;
 }
 
-cal_status cal_domains_migrate(cal_domains* d, cal_error* error) {
-    cal_status status = CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = list_strays(d, &d->domains[i], error);
+cal_status cal_domains_migrate(cal_domains* d, cal_status status, cal_error* error) {
+    for (int i = 1; status == CAL_OK && i <= d->count; i++)
+        if (cal_domain_is_own(d, i)) status = list_strays(d, &d->domains[i], error);
     for (int i = 0; i < d->handing_count; i++) d->whole->components[d->handings[i].component].going = CAL_DOMAIN_WHOLE;
-    return status == CAL_OK && d->handing_count > 0 ? cal_domains_hand_over(d, error) : status;
+    bool any = status == CAL_OK && d->handing_count > 0;
+    if (d->ranks != NULL) status = cal_rank_share_handings(d, &any, status, error);
+    return any ? cal_domains_hand_over(d, status, error) : status;
 }

@@ -4,7 +4,7 @@
 #include "plan/machine_ops.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
@@ -31,8 +31,8 @@ enum { FEW_WINDOWS = 16, FIRST_ALONE = 64 };
 
 // Threads, or ranks.
 static int processors_of(const cal_world* world) {
-    const cal_machine* machine = world->machine != NULL ? world->machine : world->ranks;
-    return machine != NULL ? cal_machine_processors(machine) : 1;
+    if (world->machine != NULL) return cal_machine_processors(world->machine);
+    return world->ranks != NULL ? cal_ranks_at_work(world->ranks) : 1;
 }
 
 static int moving_components(const cal_world* world) {
@@ -137,27 +137,34 @@ static void run_if_free(cal_domains* d, int domain) {
 
 static void run_some(void* argument, int worker) { cal_domains_run_some(argument, worker, run_if_free); }
 
-cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
+// On ranks one core runs all domains of its own, or of all.
+static void run_alone(cal_domains* d, bool all) {
+    for (int i = 1; i <= d->count; i++)
+        if (all || cal_domain_is_own(d, i)) run_if_free(d, i);
+}
+
+static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal_error* error) {
     const double begin = cal_processor_time(), began = elapsed_time();
-    for (int i = 1; i <= d->count; i++) atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
+    for (int i = 1; i <= d->count; i++) {
+        atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
+        d->domains[i].spent = 0.0;
+    }
     d->task = task;
     const cal_machine* machine = d->whole->machine;
-    if (d->ranks != NULL && task == run_one) {
-        const cal_status status = cal_ranks_run(d, task, cal_processor_time, error);
-        if (status != CAL_OK) return status;
-    } else if (d->workers > 1 && machine != NULL) {
+    if (d->ranks == NULL && d->workers > 1 && machine != NULL) {
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
         if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
     } else {
-        for (int i = 1; i <= d->count; i++) run_if_free(d, i);
+        run_alone(d, all);
     }
-    double all = 0.0;
-    for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
-        all += d->domains[i].spent;
+    double sum = 0.0;
+    for (int i = 1; i <= d->count; i++) {
+        sum += d->domains[i].spent;
         if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
     }
-    if (task != run_one) d->border_s += all;
-    d->domains_s += all;
+    if (task == run_one) d->own_s += sum;
+    if (task != run_one) d->border_s += sum;
+    d->domains_s += sum;
     if (d->ranks == NULL) d->busiest_s += cal_domains_span(d);
     d->together_s += elapsed_time() - began;
     d->between_s -= cal_processor_time() - begin;
@@ -167,13 +174,22 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
         if (d->domains[i].status != CAL_OK && (failed == NULL || d->domains[i].world->now < failed->world->now))
             failed = &d->domains[i];
     if (failed == NULL) return CAL_OK;
+    d->failed_at = failed->world->now;
     const char* said = failed->world->trouble.text[0] != '\0' ? failed->world->trouble.text : failed->error.text;
     return cal_fail(error, failed->status, "%s", said);
 }
 
+cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
+    return run_tasks(d, task, false, error);
+}
+
+cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error) {
+    return run_tasks(d, task, true, error);
+}
+
 // --- The end of a window ----------------------------------------------------------------------------------------------------------
 
-static void add_report(cal_world_report* to, cal_world_report* from) {
+void cal_world_add_report(cal_world_report* to, cal_world_report* from) {
     int64_t* const sums[][2] = {{&to->discontinuities, &from->discontinuities},
                                 {&to->collisions, &from->collisions},
                                 {&to->fusions, &from->fusions},
@@ -202,27 +218,34 @@ static void add_report(cal_world_report* to, cal_world_report* from) {
     *from = (cal_world_report){0};
 }
 
-// What is before a time goes into the log of the whole, in order.
+static const cal_world_event* first_logged(const cal_event_log* log) {
+    return log->head < log->tail ? &log->events[(size_t)log->head % (size_t)log->capacity] : NULL;
+}
+
+// What is before a time goes into the log of the whole, or of a rank, in order.
 static cal_status merge_logs(cal_domains* d, double end, cal_error* error) {
-    cal_event_log* log = &d->whole->log;
+    size_t most = 0, count = 0;
+    for (int i = 1; i <= d->count; i++) most += (size_t)(d->domains[i].world->log.tail - d->domains[i].world->log.head);
+    if (most == 0) return CAL_OK;
+    cal_world_event* events = cal_allocate(most, sizeof *events);
+    if (events == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
     for (int i = 1; i <= d->count; i++) {
         cal_event_log* own = &d->domains[i].world->log;
-        for (; own->head < own->tail; own->head++) {
-            const cal_world_event* event = &own->events[(size_t)own->head % (size_t)own->capacity];
-            if (!(event->time < end)) break;
-            const cal_status status = cal_log_add(log, event, -1, error);
-            if (status != CAL_OK) return status;
-        }
+        for (const cal_world_event* next; (next = first_logged(own)) != NULL && next->time < end; own->head++)
+            events[count++] = *next;
     }
-    return CAL_OK;
+    const cal_status status = cal_log_add_all(d->ranks != NULL ? &d->committed : &d->whole->log, events, count, error);
+    cal_free(events);
+    return status;
 }
 
 static cal_status end_window(cal_domains* d, double end, double until, cal_error* error) {
     int64_t states = 0;
+    cal_world_report* report = d->ranks != NULL ? &d->counted : &d->whole->report;
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
-        add_report(&d->whole->report, &view->report);
-        add_report(&d->whole->report, &d->domains[i].border->report);
+        cal_world_add_report(report, &view->report);
+        cal_world_add_report(report, &d->domains[i].border->report);
         states += view->states;
     }
     d->whole->states = states;
@@ -234,12 +257,12 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
 
 // --- Windows ----------------------------------------------------------------------------------------------------------------------
 
-static double first_due(const cal_domains* d) {
-    double due = (double)INFINITY;
+static cal_status find_first_due(cal_domains* d, double* due, cal_status status, cal_error* error) {
+    *due = (double)INFINITY;
     for (int i = 1; i <= d->count; i++)
-        due = fmin(due,
-                   fmin(cal_events_due(&d->domains[i].world->events), cal_events_due(&d->domains[i].border->events)));
-    return due;
+        *due = fmin(*due,
+                    fmin(cal_events_due(&d->domains[i].world->events), cal_events_due(&d->domains[i].border->events)));
+    return d->ranks != NULL ? cal_rank_first_due(d, due, status, error) : status;
 }
 
 static void begin_window(cal_domains* d) {
@@ -280,35 +303,41 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
         d->window *= 0.8;
 }
 
-static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
-    d->grouping = d->grouping || d->whole->report.groups > 0;
-    d->end = end;
-    begin_window(d);
-    cal_domains_take_turns(d);
-    bool met = false, first = true;
-    cal_status status = cal_domains_balance(d, error);
-    if (status == CAL_OK) status = cal_domains_migrate(d, error);
-    const int64_t events = count_events(d), handed = d->handed;
-    const int64_t work = count_work(d);
-    int64_t first_work = work;
-    for (int i = 1; i <= d->count; i++) d->domains[i].goes_on = true;
-    if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
-    met = true;
-    while (status == CAL_OK && met) {
-        status = cal_domains_feed(d, error);
+// Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed.
+static cal_status run_window(cal_domains* d, double end, int64_t* first_work, cal_status status, cal_error* error) {
+    for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
+        if (status == CAL_OK) status = cal_domains_feed(d, error);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) {
             if (d->ranks == NULL && d->domains[i].goes_on) d->first_s += d->domains[i].spent;
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
-        if (first) d->first_s += d->shown_s, first_work = count_work(d);
+        if (first && d->ranks == NULL) *first_work = count_work(d);
+        if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
+        if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);
         d->shown_s = 0.0;
-        first = false;
-        if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
+        met = met && (d->ranks == NULL || status == CAL_OK);
         d->runs++;
     }
+    return status;
+}
+
+static cal_status pass_window(cal_domains* d, double end, cal_status status, cal_error* error) {
+    d->grouping = d->grouping || d->whole->report.groups > 0;
+    d->end = end;
+    begin_window(d);
+    cal_domains_take_turns(d);
+    bool met = false;
+    status = cal_domains_balance(d, status, error);
+    if (d->ranks != NULL || status == CAL_OK) status = cal_domains_migrate(d, status, error);
+    const int64_t events = count_events(d), handed = d->handed;
+    const int64_t work = count_work(d);
+    int64_t first_work = work;
+    for (int i = 1; i <= d->count; i++) d->domains[i].goes_on = true;
+    if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, false, &met, status, error);
+    status = run_window(d, end, &first_work, status, error);
     d->windows++;
     if (d->priced) cal_price_window(d);
     for (int i = 1; i <= d->count; i++) d->domains[i].cost = d->domains[i].next_cost, d->domains[i].next_cost = 0.0;
@@ -355,50 +384,82 @@ static void tell(const cal_domains* d) {
     report->border_s = d->border_s, report->divide_s = d->divide_s, report->together_s = d->together_s;
 }
 
-cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
-    cal_status status = CAL_OK;
-    if (world->domains == NULL) {
-        const int processors = cal_domains_worth(world, processors_of(world));
-        status = cal_world_divide_among(world, processors, CAL_TURNS, error);
-    }
-    bool same = true;
-    if (status == CAL_OK && world->domains->ranks != NULL) status = cal_ranks_compare(world->domains, &same, error);
-    if (status == CAL_OK && !same)
-        status = cal_world_divide_among(world, world->domains->processors, world->domains->turns, error);
-    cal_domains* d = world->domains;
+// All bodies are in domains after this, unless one core is better.
+static cal_status divide(cal_domains* d, cal_error* error) {
+    const double before = cal_processor_time(), between_s = d->between_s;
+    const cal_status status = cal_domains_divide(d, error);
+    d->begin = d->whole->time;
+    d->between_s += cal_processor_time() - before;
+    d->divide_s += d->between_s - between_s;
+    take_rank_times(d);
+    d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
+    return status;
+}
+
+// Events at the very time at which a window has ended: as at the end of an advance, all that was written down is final then, and nothing of it
+// is left in the log of one rank alone.
+static cal_status pass_instant(cal_domains* d, cal_status status, cal_error* error) {
+    const double until = nextafter(d->begin, (double)INFINITY);
+    status = pass_window(d, until, status, error);
+    return status == CAL_OK ? end_window(d, d->begin, until, error) : status;
+}
+
+// One window after the other up to a time; or until one core is better, and has the world again.
+static cal_status pass_windows(cal_domains* d, double time, cal_status status, cal_error* error) {
     double before = cal_processor_time();
-    if (status == CAL_OK && !d->divided) {
-        const double between_s = d->between_s;
-        status = cal_domains_divide(d, error);
-        d->begin = world->time;
-        d->between_s += cal_processor_time() - before;
-        d->divide_s += d->between_s - between_s;
-        before = cal_processor_time();
-        take_rank_times(d);
-        d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
-    }
-    if (status == CAL_OK && !d->divided) return retreat(d, error);
-    if (status != CAL_OK) return status;
-    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
-    d->rank_mark = cal_processor_time();
-    for (bool last = false; status == CAL_OK && !last;) {
-        const double next = fmin(fmax(first_due(d), d->begin), time);
+    d->rank_mark = before;
+    d->own_s = d->waited_s = d->shown_s = 0.0;
+    for (bool last = false; !last && (d->ranks != NULL || status == CAL_OK);) {
+        double due;
+        status = find_first_due(d, &due, status, error);
+        if (status != CAL_OK) return status;
+        const double next = fmin(fmax(due, d->begin), time);
         const double end = next + d->window;
         last = !(end < time);
         const double until = last ? nextafter(time, (double)INFINITY) : end;
-        status = pass_window(d, until, error);
+        status = pass_window(d, until, status, error);
         if (status == CAL_OK) status = end_window(d, last ? time : end, until, error);
         d->begin = last ? time : end;
         d->between_s += cal_processor_time() - before;
         before = cal_processor_time();
-        if (status != CAL_OK || d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
+        if (d->ranks == NULL && status != CAL_OK) return status;
+        if (last && d->ranks != NULL) break;
+        if (d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
         take_rank_times(d);
         if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) continue;
         if (cal_domains_pay(d)) continue;
         begin_window(d);
-        status = retreat(d, error);
-        last = true;
+        // What is before `begin`, and at it, is what all ranks have to know before each goes on alone.
+        if (d->ranks != NULL) status = pass_instant(d, status, error);
+        if (d->ranks != NULL) status = cal_rank_show(d, status, error);
+        if (status == CAL_OK) status = retreat(d, error);
+        return d->ranks != NULL ? cal_rank_agree(d, status, error) : status;
     }
+    return d->ranks != NULL ? cal_rank_show(d, status, error) : status;
+}
+
+cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
+    cal_error said = {CAL_OK, ""}; // ranks tell each other what went wrong
+    cal_status status = CAL_OK;
+    if (error == NULL) error = &said;
+    if (world->domains == NULL) {
+        const int processors = cal_domains_worth(world, processors_of(world));
+        status = cal_world_divide_among(world, processors, CAL_TURNS, error);
+    }
+    if (world->ranks != NULL) status = cal_rank_agree_early(world->ranks, status, error);
+    if (world->ranks != NULL && status == CAL_OK) {
+        status = cal_rank_restore(world, error);
+        status = cal_rank_agree_early(world->ranks, status, error);
+    }
+    cal_domains* d = world->domains;
+    if (status == CAL_OK) cal_domains_keep_events(d);
+    const bool divides = status == CAL_OK && !d->divided;
+    if (divides) status = divide(d, error);
+    if (divides && d->ranks != NULL) status = cal_rank_agree(d, status, error);
+    if (status != CAL_OK) return status;
+    if (!d->divided) return retreat(d, error);
+    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
+    status = pass_windows(d, time, status, error);
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
     tell(d);

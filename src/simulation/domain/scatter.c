@@ -5,8 +5,9 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "simulation/event/events.h"
+#include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
@@ -24,18 +25,19 @@ static bool copy_event(const cal_world* whole, cal_world* view, int* event, uint
     return true;
 }
 
-// Of the two sides of a pair the lower body's domain takes it, or keeps it for the border.
+// Of a pair's two bodies the lower one takes it; where they are in two domains, the one that keeps it for the border.
 static cal_status take_pair(cal_domains* d, cal_domain* own, int body, const cal_pair* p, cal_error* error) {
     const cal_world* whole = d->whole;
     const int other = p->body[0] == body ? p->body[1] : p->body[0];
     const bool fixed = whole->bodies[other].component < 0;
-    if (!fixed && other < body) return CAL_OK;
+    const bool crosses = !fixed && cal_domain_of_body(whole, other) != own->world->domain;
+    if (crosses ? cal_border_keeper(d, body, other) != own->world->domain : !fixed && other < body) return CAL_OK;
     const double time = cal_events_time(&whole->events, p->event);
-    if (!fixed && cal_domain_of_body(whole, other) != own->world->domain) {
+    if (crosses) {
         if (!cal_grow((void**)&own->crossing, &own->crossing_capacity, own->crossing_count, sizeof *own->crossing))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
         own->crossing[own->crossing_count++] = (cal_carried_pair){
-            .body = {body, other}, .home = CAL_DOMAIN_BORDER, .hit = p->hit, .off = p->off, .time = time};
+            .body = {p->body[0], p->body[1]}, .home = CAL_DOMAIN_BORDER, .hit = p->hit, .off = p->off, .time = time};
         return CAL_OK;
     }
     int made;
@@ -135,6 +137,35 @@ static cal_status make_engine(cal_domains* d, int domain, int component, cal_err
     return m != NULL ? cal_domain_engine(d, domain, m->engine->user, &engine, error) : CAL_OK;
 }
 
+// Of another rank's component its states are known, and nothing else.
+static bool let_go(cal_domains* d, int component) {
+    cal_component* c = &d->whole->components[component];
+    if (c->group != NULL) c->group->check_event = c->group->step_event = -1;
+    for (int k = 0; c->body >= 0 && k < c->weight; k++) {
+        cal_sim_body* part = &d->whole->bodies[c->body + k];
+        part->box_event = -1;
+        part->pair_count = 0;
+    }
+    for (int64_t n = c->queue.head; n < c->queue.tail; n++) {
+        cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
+        if (knot->junction >= 0 && knot->time >= d->whole->gvt)
+            cal_log_forget(&d->whole->log, knot->junction, d->whole->gvt, (double)INFINITY);
+        knot->junction = -1;
+    }
+    if (c->group != NULL) cal_log_forget(&d->whole->log, cal_log_group(component), d->whole->gvt, (double)INFINITY);
+    if (c->group != NULL) c->group->group.world = cal_domain_world(d, c->domain);
+    return cal_domain_list_member(d, component);
+}
+
+static void let_go_all(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    if (cal_domain_is_own(d, domain)) return;
+    own->crossing_count = own->linked_count = 0;
+    bool enough = cal_broad_create(d->whole->body_count + 1, &own->world->broad) == CAL_OK;
+    for (int i = 0; enough && i < own->coming_count; i++) enough = let_go(d, own->coming[i]);
+    own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for domains");
+}
+
 static void take_all(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->crossing_count = own->linked_count = 0;
@@ -148,16 +179,12 @@ static void take_all(cal_domains* d, int domain) {
     if (own->status == CAL_OK) own->status = take_pairs(d, own, &own->error);
 }
 
-// Pairs of two domains: each has a keeper.
+// Pairs of two domains that it keeps.
 static void keep_crossing(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = CAL_OK;
-    for (int k = 1; k <= d->count; k++)
-        for (int i = 0; own->status == CAL_OK && i < d->domains[k].crossing_count; i++) {
-            const cal_carried_pair* c = &d->domains[k].crossing[i];
-            if (cal_border_keeper(d, c->body[0], c->body[1]) == domain)
-                own->status = cal_domains_put_pair(d, c, &own->error);
-        }
+    for (int i = 0; own->status == CAL_OK && i < own->crossing_count; i++)
+        own->status = cal_domains_put_pair(d, &own->crossing[i], &own->error);
 }
 
 // --- By one core --------------------------------------------------------------------------------------------------------------
@@ -177,7 +204,9 @@ static cal_status put_linked(cal_domains* d, const cal_domain* own, cal_error* e
 static cal_status put_ended(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
     for (int i = 0; i < whole->ended_count; i++) {
-        cal_world* view = cal_domain_world(d, whole->components[whole->ended[i]].domain);
+        const int domain = whole->components[whole->ended[i]].domain;
+        if (!cal_domain_is_own(d, domain)) continue;
+        cal_world* view = cal_domain_world(d, domain);
         if (!cal_grow((void**)&view->ended, &view->ended_capacity, view->ended_count, sizeof *view->ended))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
         view->ended[view->ended_count++] = whole->ended[i];
@@ -225,6 +254,7 @@ static cal_status empty_whole(cal_domains* d, cal_error* error) {
 
 cal_status cal_domains_scatter(cal_domains* d, cal_error* error) {
     cal_status status = cal_domains_run(d, take_all, error);
+    if (status == CAL_OK && d->ranks != NULL) status = cal_domains_run_all(d, let_go_all, error);
     if (status == CAL_OK) status = cal_domains_run(d, keep_crossing, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = put_linked(d, &d->domains[i], error);
     if (status == CAL_OK) status = put_ended(d, error);

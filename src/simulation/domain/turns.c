@@ -1,14 +1,14 @@
 // Who runs which domain. There are more domains than processors: those that have much to do in a window are taken first, and who is done takes
 // what nobody has come to, so that few wait for the last one (Graham, Bounds on Multiprocessing Timing Anomalies, 1969: no more than a third longer
 // than the best order takes). What a domain has to do is what it did in the last window. None of this changes what happens.
-#include "simulation/domain/domain.h"
+#include "simulation/domain/ranks.h"
 #include "plan/machine_ops.h"
 
 // A worker's own domains, whose numbers are in its core's caches, may be so much more than its share before another one gets the last of them.
 #define UNEVEN 0.1
 
 // Threads, or ranks.
-static int workers_of(const cal_domains* d) { return d->ranks != NULL ? d->ranks->processors : d->workers; }
+static int workers_of(const cal_domains* d) { return d->ranks == NULL ? d->workers : cal_ranks_at_work(d->ranks); }
 
 // Neighbours have the same worker; what they cost first is bodies (scatter.c).
 void cal_domains_begin_turns(cal_domains* d) {
@@ -39,8 +39,10 @@ static int least_loaded(const double* loads, int count) {
     return least;
 }
 
+// A rank keeps its domains.
 void cal_domains_take_turns(cal_domains* d) {
     const int count = workers_of(d);
+    if (d->ranks != NULL) return;
     double all = 0.0;
     sort_domains(d);
     for (int i = 0; i < count; i++) d->loads[i] = 0.0;
@@ -63,9 +65,10 @@ void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d
 // What the processors take for some numbers, one of each domain, the largest first.
 static double span_of(const cal_domains* d, const double* (*number)(const cal_domain* domain)) {
     double span = 0.0;
-    for (int i = 0; i < d->processors; i++) d->loads[i] = 0.0;
+    const int processors = d->ranks != NULL ? workers_of(d) : d->processors;
+    for (int i = 0; i < processors; i++) d->loads[i] = 0.0;
     for (int k = 0; k < d->count; k++) {
-        const int first = least_loaded(d->loads, d->processors);
+        const int first = d->ranks != NULL ? d->domains[d->order[k]].worker : least_loaded(d->loads, processors);
         d->loads[first] += *number(&d->domains[d->order[k]]);
         span = fmax(span, d->loads[first]);
     }

@@ -12,17 +12,23 @@
 #include "simulation/world.h"
 #include <string.h>
 
-#define SHORTEST_BOX 0.0064 // in windows of the world: 0.1 ms where groups are checked at 100 Hz
 // Of a reach: how far a body goes in its box at least, where that fills the least power of two that leaves so much. What is no ball is searched
 // for impacts, again with each box.
 #define LEAST_WAY 0.5
 #define LEAST_SEARCHED_WAY 1.5
+#define FILLED                                                                                                         \
+    (1.0 -                                                                                                             \
+     0x1p-10) // of that power of two: ends are rounded, and a box that is longer by that goes where nobody else is
+
+// One instruction each, where fmin and fmax are calls.
+static double lesser(double a, double b) { return a < b ? a : b; }
+static double greater(double a, double b) { return a > b ? a : b; }
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
     for (int i = 0; i < 3; i++) {
-        box->low[i] = fmin(box->low[i], point[i] - pad);
-        box->high[i] = fmax(box->high[i], point[i] + pad);
+        box->low[i] = lesser(box->low[i], point[i] - pad);
+        box->high[i] = greater(box->high[i], point[i] + pad);
     }
 }
 
@@ -68,8 +74,8 @@ static void box_flight(const cal_sim_body* part, const cal_flight* flight, doubl
     const double* a = flight->acceleration;
     const double pad = part->reach + sqrt(cal_dot3(a, a)) * h * h / 8.0;
     for (int i = 0; i < 3; i++) {
-        out->low[i] = fmin(flight->ends[0][i], flight->ends[1][i]) - pad;
-        out->high[i] = fmax(flight->ends[0][i], flight->ends[1][i]) + pad;
+        out->low[i] = lesser(flight->ends[0][i], flight->ends[1][i]) - pad;
+        out->high[i] = greater(flight->ends[0][i], flight->ends[1][i]) + pad;
     }
 }
 
@@ -92,10 +98,10 @@ static double box_length(const cal_world* world, int body, double room, const do
     const double least = world->bodies[body].form == CAL_FORM_BALLS ? LEAST_WAY : LEAST_SEARCHED_WAY;
     int exponent;
     frexp(width + least * reach, &exponent);
-    const double way = ldexp(1.0, exponent) - width - interval * speed;
+    const double way = FILLED * ldexp(1.0, exponent) - width - interval * speed;
     // length (speed + g length) = way
     const double most = way > 0.0 ? 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way)) : 0.0;
-    return fmax(fmin(most, room), fmin(SHORTEST_BOX * world->window, room));
+    return fmax(fmin(most, room), fmin(CAL_SHORTEST_BOX * world->window, room));
 }
 
 // The broad phase's answers are valid until its next call, and predictions may lead to one.
@@ -115,9 +121,9 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
     cal_motion at;
-    const cal_status status = cal_body_place_at(world, body, time, &at);
+    cal_status status = cal_body_place_at(world, body, time, &at);
+    if (status == CAL_OK && own) status = cal_group_own_speeds(world, body, time, &at);
     if (status != CAL_OK) return status;
-    if (own) cal_group_own_speeds(world, body, time, &at);
     if (part->spinning) // its points may come nearer than the ball about it, if they went straight on
         pad += interval * part->reach * sqrt(cal_dot3(at.w, at.w));
     join_body(box, part, &at.pose, pad, bend);
@@ -227,7 +233,7 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
         return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
                         cal_body_name_at(world, body, name, sizeof name), from, cal_status_text(status));
     }
-    cal_fetch_lists(world, changes.ceased, changes.ceased_count);
+    cal_fetch_changes(world, &changes);
     for (int i = 0; i < changes.ceased_count; i++) {
         const int pair = cal_pair_find(world, body, changes.ceased[i]);
         if (pair >= 0) cal_pair_remove(world, pair);
@@ -249,7 +255,6 @@ static bool is_to_change(const cal_world* world, int body, double time) {
 
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
     cal_status status = CAL_OK;
-    cal_fetch_bodies(world, world->partners, began);
     for (int i = 0; status == CAL_OK && i < began; i++) {
         const int other = world->partners[i];
         if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
@@ -264,6 +269,7 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
                                cal_error* error) {
     if (!keep(world, changes->began, changes->began_count))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs");
+    cal_fetch_bodies(world, &(cal_fetched){{changes->began}, {changes->began_count}});
     return begin_pairs(world, body, changes->began_count, time, error);
 }
 
@@ -282,6 +288,7 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
                 cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
             if (status != CAL_OK) return status;
             length = box_length(world, body, length, at.u, 0.0);
+            if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);
         }
     }
     *here.box_end = time + length;
@@ -331,6 +338,6 @@ cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* 
 }
 
 cal_status cal_body_stepped(cal_world* world, int body, int group, double time, cal_error* error) {
-    cal_fetch_partners(world, body);
+    cal_fetch_partners(world, &body, 1);
     return change(world, body, group, time, error);
 }

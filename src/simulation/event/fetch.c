@@ -1,6 +1,6 @@
 // See fetch.h. The next events are among the first of the heap, and each is one of a pair or of a body:
 //
-//     event ─▸ slot ─▸ pair ─▸ two bodies ─▸ their components ─▸ their newest states, their lists of pairs
+//     event ─▸ slot ─▸ pair ─▸ two bodies ─▸ their components, their boxes ─▸ their newest states, their lists of pairs
 //
 // An arrow is a line that is asked for by an address in the one before. Of the event that is due next the last one is asked for, of the one
 // after that the last but one, and so on: each time the line before has come while another event was processed.
@@ -21,22 +21,21 @@ static int find_next(const cal_event_queue* queue, int32_t events[AHEAD]) {
     return count;
 }
 
-CAL_FETCH void fetch_body(const cal_world* world, int body) {
-    enum { LINE = 64 };
-    const char* part = (const char*)&world->bodies[body];
-    __builtin_prefetch(part);
-    __builtin_prefetch(part + LINE);
-}
-
-CAL_FETCH void fetch_component(const cal_world* world, int body) {
+// moves: its box does.
+CAL_FETCH void fetch_component(const cal_world* world, int body, bool moves) {
     const cal_sim_body* part = &world->bodies[body];
     if (part->component >= 0) __builtin_prefetch(&world->components[part->component]);
     __builtin_prefetch(part->pairs);
+    if (moves) cal_broad_fetch(world->broad, body);
 }
 
-CAL_FETCH void fetch_motion(const cal_world* world, int body) {
+// meets: it is one of a pair that is looked at, or collides.
+CAL_FETCH void fetch_motion(const cal_world* world, int body, bool meets) {
     const cal_sim_body* part = &world->bodies[body];
-    if (part->component >= 0) cal_fetch_state(world, part->component);
+    if (part->component >= 0 && meets)
+        cal_fetch_whole_state(world, part->component);
+    else if (part->component >= 0)
+        cal_fetch_state(world, part->component);
     for (int i = 0; part->component >= 0 && i < part->pair_count; i++)
         __builtin_prefetch(&world->table.pairs[part->pairs[i]]);
 }
@@ -60,11 +59,11 @@ void cal_fetch_events(const cal_world* world) {
         for (int k = 0; k < (pair != NULL ? 2 : 1); k++) {
             const int body = pair != NULL ? pair->body[k] : slot->owner;
             if (i == 2)
-                fetch_body(world, body);
+                cal_fetch_body(world, body);
             else if (i == 1)
-                fetch_component(world, body);
+                fetch_component(world, body, pair == NULL || pair->hit);
             else
-                fetch_motion(world, body);
+                fetch_motion(world, body, pair != NULL);
         }
     }
 }

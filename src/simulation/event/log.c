@@ -2,6 +2,7 @@
 #include "simulation/event/log.h"
 #include "base/memory.h"
 #include "simulation/event/pairs.h"
+#include <stdlib.h>
 
 static bool grow_log(cal_event_log* log) {
     const int capacity = log->capacity == 0 ? 256 : 2 * log->capacity;
@@ -24,7 +25,7 @@ static bool grow_log(cal_event_log* log) {
     return true;
 }
 
-static bool logged_before(const cal_world_event* a, const cal_world_event* b) {
+bool cal_log_is_before(const cal_world_event* a, const cal_world_event* b) {
     const uint64_t first = cal_pair_key(a->body[0].index, a->body[1].index),
                    second = cal_pair_key(b->body[0].index, b->body[1].index);
     if (a->time != b->time) return a->time < b->time;
@@ -39,7 +40,7 @@ cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int jun
     if (log->tail - log->head == log->capacity && !grow_log(log))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for events; take them with cal_world_next_event");
     int64_t at = log->tail++;
-    while (at > log->head && logged_before(event, &log->events[(size_t)(at - 1) % (size_t)log->capacity])) {
+    while (at > log->head && cal_log_is_before(event, &log->events[(size_t)(at - 1) % (size_t)log->capacity])) {
         log->events[(size_t)at % (size_t)log->capacity] = log->events[(size_t)(at - 1) % (size_t)log->capacity];
         log->junctions[(size_t)at % (size_t)log->capacity] = log->junctions[(size_t)(at - 1) % (size_t)log->capacity];
         at--;
@@ -47,6 +48,21 @@ cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int jun
     log->events[(size_t)at % (size_t)log->capacity] = *event;
     log->junctions[(size_t)at % (size_t)log->capacity] = junction;
     return CAL_OK;
+}
+
+static int compare(const void* a, const void* b) {
+    return cal_log_is_before(a, b) ? -1 : cal_log_is_before(b, a) ? 1 : 0;
+}
+
+cal_status cal_log_add_all(cal_event_log* log, cal_world_event* events, size_t count, cal_error* error) {
+    cal_status status = CAL_OK;
+    qsort(events, count, sizeof *events, compare);
+    for (size_t i = 0; status == CAL_OK && i < count; i++) status = cal_log_add(log, &events[i], -1, error);
+    return status;
+}
+
+void cal_log_drop(cal_event_log* log, double time) {
+    while (log->head < log->tail && log->events[(size_t)log->head % (size_t)log->capacity].time <= time) log->head++;
 }
 
 void cal_log_forget(cal_event_log* log, int junction, double begin, double end) {

@@ -1,7 +1,6 @@
-// Pairs of bodies whose swept boxes overlap: a table from two bodies to their pair, each body's list of pairs, and the event
-// of each pair, which is its next collision or the end of what was searched.
+// Pairs of bodies whose swept boxes overlap: each body's list of pairs, and the event of each pair, which is its next collision or the end of
+// what was searched.
 #include "simulation/event/pairs.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -13,12 +12,29 @@
 #include "simulation/world.h"
 #include <string.h>
 
+// How much longer than it has gone on without a collision a body is followed by a search: where it still goes on, there is another search from its beginning, so that what is
+// looked at twice is a third of it.
+#define AHEAD 4.0
+
 void cal_pair_table_destroy(cal_pair_table* table) {
     cal_free(table->pairs);
     cal_free(table->cells);
     cal_free(table->free);
     *table = (cal_pair_table){0};
 }
+
+cal_presence cal_body_presence(const cal_world* world, int body) {
+    cal_sim_body* part = &world->bodies[body];
+    if (world->prescribed != NULL && part->prescribed >= 0) {
+        cal_prescribed* p = &world->prescribed[part->prescribed];
+        return (cal_presence){&p->box_end, &p->box_event, &p->pairs, &p->pair_count, &p->pair_capacity};
+    }
+    return (cal_presence){&part->box_end, &part->box_event, &part->pairs, &part->pair_count, &part->pair_capacity};
+}
+
+// Whether a body's pairs are in its list. Those of the border are not, since workers of several domains would write it: they are found by a
+// table of their bodies.
+static bool has_lists(const cal_world* world) { return world->domain != CAL_DOMAIN_BORDER; }
 
 static size_t cell_of(const cal_pair_table* table, int a, int b) {
     uint64_t z = cal_pair_key(a, b) * UINT64_C(0x9e3779b97f4a7c15);
@@ -36,18 +52,26 @@ static size_t find_cell(const cal_pair_table* table, int a, int b) {
     return cell;
 }
 
+// Of two lists the shorter one: that of a floor has all that lie on it.
 int cal_pair_find(const cal_world* world, int a, int b) {
     const cal_pair_table* table = &world->table;
-    if (table->cell_count == 0) return -1;
-    return table->cells[find_cell(table, a < b ? a : b, a < b ? b : a)] - 1;
+    const int first = a < b ? a : b, second = a < b ? b : a;
+    if (!has_lists(world)) return table->cell_count > 0 ? table->cells[find_cell(table, first, second)] - 1 : -1;
+    const cal_presence at[2] = {cal_body_presence(world, a), cal_body_presence(world, b)};
+    const cal_presence* shorter = &at[*at[0].pair_count <= *at[1].pair_count ? 0 : 1];
+    for (int i = 0; i < *shorter->pair_count; i++) {
+        const cal_pair* pair = &table->pairs[(*shorter->pairs)[i]];
+        if (pair->body[0] == first && pair->body[1] == second) return (*shorter->pairs)[i];
+    }
+    return -1;
 }
 
-static bool grow_table(cal_pair_table* table) {
-    const int capacity = table->capacity == 0 ? 64 : 2 * table->capacity;
+static bool grow_table(cal_pair_table* table, bool listed) {
+    const int capacity = table->capacity == 0 ? 64 : 2 * table->capacity, cell_count = listed ? 0 : 4 * capacity;
     cal_pair* pairs = cal_allocate((size_t)capacity, sizeof *pairs);
-    int32_t* cells = cal_allocate(4 * (size_t)capacity, sizeof *cells);
+    int32_t* cells = listed ? NULL : cal_allocate((size_t)cell_count, sizeof *cells);
     int32_t* unused = cal_allocate((size_t)capacity, sizeof *unused);
-    if (pairs == NULL || cells == NULL || unused == NULL) {
+    if (pairs == NULL || (cells == NULL && !listed) || unused == NULL) {
         cal_free(pairs);
         cal_free(cells);
         cal_free(unused);
@@ -60,31 +84,16 @@ static bool grow_table(cal_pair_table* table) {
     cal_free(table->pairs);
     cal_free(table->cells);
     cal_free(table->free);
-    *table = (cal_pair_table){pairs, cells, unused, table->pair_count, table->free_count, capacity, 4 * capacity};
-    for (int i = 0; i < table->pair_count; i++)
+    *table = (cal_pair_table){pairs, cells, unused, table->pair_count, table->free_count, capacity, cell_count};
+    for (int i = 0; !listed && i < table->pair_count; i++)
         if (pairs[i].event >= 0) cells[find_cell(table, pairs[i].body[0], pairs[i].body[1])] = i + 1;
     return true;
 }
 
 bool cal_pair_table_reserve(cal_pair_table* table, int count) {
     while (table->capacity < count)
-        if (!grow_table(table)) return false;
+        if (!grow_table(table, true)) return false;
     return true;
-}
-
-void cal_pair_table_index(cal_pair_table* table) {
-    for (int i = 0; i < table->pair_count; i++)
-        if (table->pairs[i].event >= 0)
-            table->cells[find_cell(table, table->pairs[i].body[0], table->pairs[i].body[1])] = i + 1;
-}
-
-cal_presence cal_body_presence(const cal_world* world, int body) {
-    cal_sim_body* part = &world->bodies[body];
-    if (world->prescribed != NULL && part->prescribed >= 0) {
-        cal_prescribed* p = &world->prescribed[part->prescribed];
-        return (cal_presence){&p->box_end, &p->box_event, &p->pairs, &p->pair_count, &p->pair_capacity};
-    }
-    return (cal_presence){&part->box_end, &part->box_event, &part->pairs, &part->pair_count, &part->pair_capacity};
 }
 
 bool cal_may_collide(const cal_world* world, int a, int b) {
@@ -116,9 +125,7 @@ bool cal_world_ignore(cal_world* world, int a, int b) {
     return true;
 }
 
-// Pairs of the border are in no list of a body: workers of several domains would write it.
 static bool list_pair(cal_world* world, int pair, int which) {
-    if (world->domain == CAL_DOMAIN_BORDER) return true;
     cal_pair* p = &world->table.pairs[pair];
     const cal_presence at = cal_body_presence(world, p->body[which]);
     if (!cal_grow((void**)at.pairs, at.pair_capacity, *at.pair_count, sizeof **at.pairs)) return false;
@@ -128,7 +135,6 @@ static bool list_pair(cal_world* world, int pair, int which) {
 }
 
 static void unlist_pair(cal_world* world, int pair, int which) {
-    if (world->domain == CAL_DOMAIN_BORDER) return;
     const cal_pair* p = &world->table.pairs[pair];
     const cal_presence at = cal_body_presence(world, p->body[which]);
     const int moved = (*at.pairs)[--*at.pair_count];
@@ -139,7 +145,7 @@ static void unlist_pair(cal_world* world, int pair, int which) {
 
 cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error) {
     cal_pair_table* table = &world->table;
-    if (table->free_count == 0 && table->pair_count == table->capacity && !grow_table(table))
+    if (table->free_count == 0 && table->pair_count == table->capacity && !grow_table(table, has_lists(world)))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", table->pair_count + 1);
     const int event = cal_events_add(&world->events, CAL_EVENT_PAIR, 0);
     if (event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
@@ -148,8 +154,11 @@ cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* err
     world->events.slots[event].owner = pair;
     table->pairs[pair] =
         (cal_pair){.body = {first, second}, .event = event, .kind = (int32_t)cal_classify(world, a, b)};
-    table->cells[find_cell(table, first, second)] = pair + 1;
     *out = pair;
+    if (!has_lists(world)) {
+        table->cells[find_cell(table, first, second)] = pair + 1;
+        return CAL_OK;
+    }
     if (list_pair(world, pair, 0) && list_pair(world, pair, 1)) return CAL_OK;
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
 }
@@ -172,9 +181,12 @@ static void clear_cell(cal_pair_table* table, size_t cell) {
 void cal_pair_remove(cal_world* world, int pair) {
     cal_pair_table* table = &world->table;
     cal_pair* p = &table->pairs[pair];
-    clear_cell(table, find_cell(table, p->body[0], p->body[1]));
-    unlist_pair(world, pair, 0);
-    unlist_pair(world, pair, 1);
+    if (has_lists(world)) {
+        unlist_pair(world, pair, 0);
+        unlist_pair(world, pair, 1);
+    } else {
+        clear_cell(table, find_cell(table, p->body[0], p->body[1]));
+    }
     cal_events_remove(&world->events, p->event);
     p->event = -1;
     table->free[table->free_count++] = pair;
@@ -254,12 +266,28 @@ static double boxes_end(const cal_world* world, const cal_pair* p) {
     return fmin(*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end);
 }
 
+// How far ahead a search is worth its looks; balls take few. What has gone on for a while is likely to go on for as long again, and what was hit a moment ago is
+// hit again in such a moment: nearly all that a search to the end of its box would see then is never come to. How far a search goes has no influence on
+// what it finds.
+static double worth_looking(const cal_world* world, const cal_pair* p, double time) {
+    double lasted = (double)INFINITY;
+    if (p->kind != CAL_PAIR_GENERAL) return lasted;
+    for (int i = 0; i < 2; i++) {
+        const cal_sim_body* part = &world->bodies[p->body[i]];
+        if (part->component >= 0) lasted = fmin(lasted, fmax(part->lasted, time - part->hit_at));
+    }
+    return time + fmax(AHEAD * lasted, CAL_SHORTEST_BOX * world->window);
+}
+
 // A search looks as far as the boxes go. Where the balls about the two do not overlap before that, nothing is to be looked at before they
 // do; and what may go on with their series (boxed: nobody may) is looked at until they do not any more.
-static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, const double overlap[2], bool boxed) {
+static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, double time, const double overlap[2],
+                                  bool boxed) {
     horizon h = {.clear = overlap[0], .end = boxes_end(world, p)};
     h.last = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
     if (h.last) h.end = overlap[1];
+    const double worth = boxed ? (double)INFINITY : worth_looking(world, p, time);
+    if (worth < h.end) h.end = worth, h.last = false;
     return h;
 }
 
@@ -269,7 +297,7 @@ static horizon horizon_of(const cal_world* world, const cal_pair* p, double time
         return (horizon){.clear = time, .end = (double)INFINITY, .exact = true, .last = true};
     double overlap[2];
     cal_reach_interval(world, p, time, overlap);
-    return horizon_of_overlap(world, p, overlap, boxed);
+    return horizon_of_overlap(world, p, time, overlap, boxed);
 }
 
 static cal_status look_within(cal_world* world, const cal_pair* p, double time, const horizon* h, cal_prediction* out,
@@ -290,7 +318,9 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
             from = world->gvt;
             continue;
         }
-        if (hit.time < (double)INFINITY || !(change < h->end)) break;
+        // A time of impact is rounded up (motion/search.c): where a motion ends before, they touch as the next one begins.
+        if (hit.time < change || !(change < h->end)) break;
+        hit.time = (double)INFINITY;
         from = change;
     }
     const bool found = hit.time < (double)INFINITY;
@@ -302,41 +332,13 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
     return CAL_OK;
 }
 
-static cal_status look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
-                       cal_error* error) {
+cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
+                         cal_error* error) {
     const bool off = !world->placing && cal_component_holds(world, p->body[0], p->body[1], time);
     *out = (cal_prediction){.time = (double)INFINITY, .off = off};
     if (off || world->placing) return CAL_OK;
     const horizon h = horizon_of(world, p, time, boxed);
     return look_within(world, p, time, &h, out, error);
-}
-
-// On ranks a look by another rank is found by its place in the row of looks of a domain: who repeats a run comes to the same ones, at the
-// same states. A formula is quicker than that.
-cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
-                         cal_error* error) {
-    if (world->memo == NULL || p->kind <= CAL_PAIR_BALL_PLANE) return look(world, p, time, boxed, out, error);
-    enum { TIME, HIT, OFF, OPEN, CHECKS, PREDICTIONS, WORDS };
-    const double row[3] = {*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end,
-                           (double)++world->looks};
-    cal_memo_key key = cal_memo_key_of(p->body[0], time, row, 3);
-    key.hash = cal_hash_word(key.hash, cal_pair_key(p->body[0], p->body[1]));
-    const double* found = cal_memo_find(world, &key, WORDS);
-    if (found != NULL) {
-        *out = (cal_prediction){
-            .time = found[TIME], .hit = found[HIT] != 0.0, .off = found[OFF] != 0.0, .open = found[OPEN] != 0.0};
-        world->report.checks += (int64_t)found[CHECKS];
-        world->report.predictions += (int64_t)found[PREDICTIONS];
-        return CAL_OK;
-    }
-    const int64_t checks = world->report.checks, predictions = world->report.predictions;
-    const cal_status status = look(world, p, time, boxed, out, error);
-    double* kept = status == CAL_OK ? cal_memo_keep(world, &key, WORDS) : NULL;
-    if (kept == NULL) return status;
-    kept[TIME] = out->time, kept[HIT] = out->hit, kept[OFF] = out->off, kept[OPEN] = out->open;
-    kept[CHECKS] = (double)(world->report.checks - checks);
-    kept[PREDICTIONS] = (double)(world->report.predictions - predictions);
-    return CAL_OK;
 }
 
 void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction) {
@@ -374,8 +376,7 @@ static bool predict_flight(cal_world* world, const cal_pair* p, double time, cal
     if (found == CAL_NO_FLIGHT || world->domain == CAL_DOMAIN_BORDER) return false;
     *out = (cal_prediction){.time = overlap[0]};
     if (overlap[0] > time) return true;
-    if (world->memo != NULL) return false;
-    const horizon h = horizon_of_overlap(world, p, overlap, false);
+    const horizon h = horizon_of_overlap(world, p, time, overlap, false);
     *status = look_within(world, p, time, &h, out, error);
     return true;
 }

@@ -4,6 +4,9 @@
 #include "calder/calder_world.h"
 #include "collide/collide.h"
 
+// In windows of the world: 0.1 ms where groups are checked at 100 Hz. No search is shorter either.
+#define CAL_SHORTEST_BOX 0.0064
+
 typedef enum cal_pair_kind {
     CAL_PAIR_BALLS,      // two balls in free flight under one acceleration: the root of a quadratic
     CAL_PAIR_BALL_PLANE, // a ball in free flight and a fixed plane: the root of a quadratic
@@ -23,7 +26,7 @@ typedef struct cal_pair {
 
 typedef struct cal_pair_table {
     cal_pair* pairs;
-    int32_t* cells; // open addressing: a pair's number + 1
+    int32_t* cells; // of the border: open addressing, a pair's number + 1
     int32_t* free;
     int pair_count, free_count, capacity, cell_count;
 } cal_pair_table;
@@ -42,8 +45,8 @@ int cal_pair_find(const cal_world* world, int a, int b); // −1: none
 cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error);
 void cal_pair_remove(cal_world* world, int pair);
 void cal_pair_table_destroy(cal_pair_table* table);
-bool cal_pair_table_reserve(cal_pair_table* table, int count); // room for so many; false: no memory
-void cal_pair_table_index(cal_pair_table* table);              // after pairs were written into an empty table
+bool cal_pair_table_reserve(cal_pair_table* table,
+                            int count); // room for so many, but not of the border; false: no memory
 bool cal_may_collide(const cal_world* world, int a, int b);
 bool cal_world_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
 // What a search from a time on finds: when the pair is due, and whether it collides then; off and open as of a pair.

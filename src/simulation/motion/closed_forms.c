@@ -32,16 +32,11 @@ cal_pair_kind cal_classify(const cal_world* world, int a, int b) {
     return single && q->form == CAL_FORM_PLANE && q->def.motion == CAL_FIXED ? CAL_PAIR_BALL_PLANE : CAL_PAIR_ROUNDED;
 }
 
-// The motion of the centre of a free body: the numbers of a state, and when its parabola began.
+// The motion of the centre of a free body: where it is and how fast at the time `start`, and its acceleration.
 typedef struct course {
-    const double* data;
+    const double *x, *u, *a;
     double start;
 } course;
-
-static course course_of(const cal_sim_body* part, const cal_saved_state* state) {
-    const double* data = (const double*)(const void*)(state + 1);
-    return (course){data, cal_free_body_origin(part, state->time, data)};
-}
 
 // That of the state that holds at a time; false: it does not fly, or a group is in charge of it.
 static bool find_course(const cal_world* world, int body, double time, course* out) {
@@ -50,27 +45,24 @@ static bool find_course(const cal_world* world, int body, double time, course* o
     const cal_queue* queue = &world->components[part->component].queue;
     const int64_t n = cal_queue_find(queue, time);
     if (n < 0 || cal_saved_state_at(queue, n)->kind == CAL_FUSED) return false;
-    *out = course_of(part, cal_saved_state_at(queue, n));
+    const double* data = cal_data_at(queue, n);
+    *out = (course){data + CAL_AT_POSITION, data + CAL_AT_VELOCITY, data + CAL_AT_ACCELERATION,
+                    cal_free_body_origin(part, cal_saved_state_at(queue, n)->time, data)};
     return true;
 }
 
-// That of its newest state; false also where that begins after a time. Nothing is known to change it.
+// That from its newest state on; false also where that begins after a time. Nothing is known to change it.
 static bool find_newest_course(const cal_world* world, int body, double time, course* out) {
     const cal_sim_body* part = &world->bodies[body];
-    if (!flies(world, part)) return false;
-    const cal_queue* queue = &world->components[part->component].queue;
-    if (queue->tail == queue->head) return false;
-    const cal_saved_state* state = cal_saved_state_at(queue, queue->tail - 1);
-    if (state->time > time || state->kind == CAL_FUSED) return false;
-    *out = course_of(part, state);
+    if (!part->flying || part->course.begin > time) return false;
+    *out = (course){part->course.center, part->course.velocity, world->def.gravity, part->course.origin};
     return true;
 }
 
-static void fly(const double* data, double t, double x[3], double u[3]) {
+static void fly(const course* c, double t, double x[3], double u[3]) {
     for (int i = 0; i < 3; i++) {
-        const double a = data[CAL_AT_ACCELERATION + i], v = data[CAL_AT_VELOCITY + i];
-        x[i] = data[CAL_AT_POSITION + i] + t * (v + 0.5 * t * a);
-        u[i] = v + t * a;
+        x[i] = c->x[i] + t * (c->u[i] + 0.5 * t * c->a[i]);
+        u[i] = c->u[i] + t * c->a[i];
     }
 }
 
@@ -84,9 +76,9 @@ typedef struct line {
 static bool find_line(const course courses[2], line* out) {
     double x[2][3], u[2][3];
     for (int i = 0; i < 3; i++)
-        if (courses[0].data[CAL_AT_ACCELERATION + i] != courses[1].data[CAL_AT_ACCELERATION + i]) return false;
+        if (courses[0].a[i] != courses[1].a[i]) return false;
     out->origin = fmax(courses[0].start, courses[1].start);
-    for (int i = 0; i < 2; i++) fly(courses[i].data, out->origin - courses[i].start, x[i], u[i]);
+    for (int i = 0; i < 2; i++) fly(&courses[i], out->origin - courses[i].start, x[i], u[i]);
     for (int i = 0; i < 3; i++) out->r[i] = x[0][i] - x[1][i], out->v[i] = u[0][i] - u[1][i];
     return true;
 }
@@ -113,9 +105,9 @@ static cal_hit hit_on_line(const line* l, double radius, double from) {
 // When a ball of a radius about the centre of a free body touches a fixed plane, n·x = h.
 static cal_hit hit_of_plane(const course* c, const double n[4], double radius, double from) {
     double x[3], u[3];
-    fly(c->data, 0.0, x, u);
+    fly(c, 0.0, x, u);
     const double g = cal_dot3(n, x) - n[3] - radius;
-    const double speed = cal_dot3(n, u), a = cal_dot3(n, c->data + CAL_AT_ACCELERATION);
+    const double speed = cal_dot3(n, u), a = cal_dot3(n, c->a);
     const double square = speed * speed - 2.0 * a * g, root = sqrt(fmax(square, 0.0));
     double t;
     if (speed < 0.0 || (speed == 0.0 && a < 0.0 && g > 0.0)) {
@@ -141,7 +133,7 @@ static int find_plane(const cal_world* world, const cal_pair* pair) {
 static double first_reach(const course* c, const double n[4], double reach, double from) {
     double x[3], u[3];
     const cal_hit hit = hit_of_plane(c, n, reach, from);
-    fly(c->data, from - c->start, x, u);
+    fly(c, from - c->start, x, u);
     return cal_dot3(n, x) - n[3] <= reach ? from : hit.time;
 }
 

@@ -15,7 +15,9 @@ enum {
     CAL_AT_TORQUE = 16,       // principal axes
     CAL_AT_SLOTS = 19
 };
-enum { CAL_SERIES = 20, CAL_SERIES_NUMBERS = 7 * (CAL_SERIES + 1) }; // order of the Taylor series of rotation
+// The Taylor series of rotation: how far it goes, when the parabola began, and its rows.
+enum { CAL_SERIES = 20, CAL_SERIES_NUMBERS = 7 * (CAL_SERIES + 1) }; // its order
+enum { CAL_SERIES_LENGTH = 0, CAL_SERIES_ORIGIN = 1, CAL_SERIES_ROWS = 2 };
 
 // What flowed (simulation/flow.h) is before the series.
 enum { CAL_FREE_FLOWS = (int)(sizeof(cal_flows) / sizeof(double)) };
@@ -28,10 +30,15 @@ int cal_free_body_stride(const cal_sim_body* part);
 // Makes the series of a free body's state; to be called when its numbers have changed. origin: the time at which its centre is where
 // the numbers say.
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data);
+// Notes the course of a free body, after the numbers of its newest state have changed. A step leaves it as it is, and any other new state, or
+// the end of one, ends it (state/graph.c).
+void cal_free_body_note_course(cal_world* world, int component);
 // When the parabola of a state began, which has the time `time` itself.
 static inline double cal_free_body_origin(const cal_sim_body* part, double time, const double* data) {
-    return part->round ? time : data[part->series + 1 + (int)CAL_SERIES_NUMBERS];
+    return part->round ? time : data[part->series + (int)CAL_SERIES_ORIGIN];
 }
+// Whether a state from an image is one of a free body.
+bool cal_free_body_sound(const cal_world* world, int component, const cal_saved_state* state);
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
 // The motion of a free body from a state on, for many looks at it: valid from `begin` on, before `next`, and up to `end`.
 typedef struct cal_free_view {
@@ -45,6 +52,10 @@ static inline bool cal_free_view_holds(const cal_free_view* view, double time) {
     return view->part != NULL && time >= view->begin && time < view->next && time <= view->end;
 }
 void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_motion* out);
+// How its turning rate changes, world's axes, in a motion that it has.
+void cal_free_view_twist(const cal_free_view* view, const cal_motion* at, double out[3]);
+// The fastest that any point of it moves in an interval, in the motion that it has after its state; and where its centre is as that begins.
+double cal_free_view_speed(const cal_free_view* view, double from, double to, double center[3]);
 cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
                                 cal_motion_bounds* out);
 // A free body over an interval that is one flight: its centre at both ends, its velocity at the second, its acceleration, and the most

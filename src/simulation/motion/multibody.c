@@ -104,26 +104,47 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     return CAL_OK;
 }
 
+// What the user set where a span begins.
+static const double* extras_of(const cal_multibody* m, const cal_member_span* span) {
+    return span->extras != NULL ? span->extras : m->extras;
+}
+
+// Speeds of the way between two states where it begins and where it ends.
+static void way_speeds(const cal_multibody_model* e, const cal_member_span* span, double* v, double* to_v) {
+    for (int i = 0; i < e->v_count; i++) {
+        const double bow = span->bow != NULL ? span->bow[i] : 0.0;
+        v[i] = span->v[i] + bow, to_v[i] = span->to_v[i] - bow;
+    }
+}
+
+// Its cubics, in 4 q of the 12 (q + v) numbers to work with; the speeds are behind 4 (q + v).
+static cal_curves curves_between(const cal_multibody* m, const cal_member_span* span) {
+    const cal_multibody_model* e = m->engine;
+    double *v = e->work + 4 * (e->q_count + e->v_count), *to_v = v + e->v_count;
+    cal_curves curves = {.rows = e->work, .length = span->length};
+    way_speeds(e, span, v, to_v);
+    cal_curves_hermite(e->model, &curves, span->q, v, span->to_q, to_v);
+    return curves;
+}
+
 cal_status cal_multibody_numbers(cal_multibody* m, const cal_member_span* span, double* at_q, double* at_rate) {
     cal_multibody_model* e = m->engine;
-    double* rows = e->work; // 4 q numbers of 12 (q + v)
     if (span->to_q != NULL) {
-        cal_curves curves = {.rows = rows, .length = span->length};
-        cal_curves_hermite(e->model, &curves, span->q, span->v, span->to_q, span->to_v);
+        const cal_curves curves = curves_between(m, span);
         cal_curves_at(e->model, &curves, span->t, at_q, at_rate);
     } else {
+        double* rows = e->work;
         cal_model_rate(e->model, span->q, span->v, rows);
         memcpy(at_rate, span->v, (size_t)e->v_count * sizeof *at_rate);
         for (int i = 0; i < e->q_count; i++) at_q[i] = span->q[i] + span->t * rows[i];
         cal_model_normalize(e->model, at_q);
     }
-    cal_multibody_use(m, span->extras + e->v_count + m->slots);
+    cal_multibody_use(m, extras_of(m, span) + e->v_count + m->slots);
     return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
 }
 
 void cal_multibody_bounds_between(const cal_multibody* m, const cal_member_span* span, double* out) {
-    cal_curves curves = {.rows = m->engine->work, .length = span->length};
-    cal_curves_hermite(m->engine->model, &curves, span->q, span->v, span->to_q, span->to_v);
+    const cal_curves curves = curves_between(m, span);
     cal_curves_bound_links(m->world, m, &curves, m->engine->work + CAL_CUBIC_TERMS * m->engine->q_count, out);
     // Three numbers for each link become six, from the back.
     for (int k = m->engine->body_count - 1; k >= 0; k--) {
@@ -139,14 +160,16 @@ static size_t row_of(const cal_multibody* m, const cal_member_span* span, double
     const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count, constraints = (size_t)e->constraint_count;
     double* next = out + 2;
     out[0] = span->t, out[1] = span->to_q != NULL ? span->length : 0.0;
-    memcpy(next, span->extras + v_count + m->slots, constraints * sizeof *out);
+    memcpy(next, extras_of(m, span) + v_count + m->slots, constraints * sizeof *out);
     next += constraints;
-    for (int state = 0; state < (span->to_q != NULL ? 2 : 1); state++) {
-        memcpy(next, state == 0 ? span->q : span->to_q, q_count * sizeof *out);
-        memcpy(next + q_count, state == 0 ? span->v : span->to_v, v_count * sizeof *out);
-        next += q_count + v_count;
+    memcpy(next, span->q, q_count * sizeof *out);
+    if (span->to_q == NULL) {
+        memcpy(next + q_count, span->v, v_count * sizeof *out);
+        return (size_t)(next - out) + q_count + v_count;
     }
-    return (size_t)(next - out);
+    memcpy(next + q_count + v_count, span->to_q, q_count * sizeof *out);
+    way_speeds(e, span, next + q_count, next + 2 * q_count + v_count);
+    return (size_t)(next - out) + 2 * (q_count + v_count);
 }
 
 cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_span* span, cal_motion* out) {
@@ -166,6 +189,51 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
     *out = known->links[link];
     return status;
+}
+
+static const double rounding = 1e-12; // of energies: differences that are not larger are none
+
+static bool is_bowed(const cal_multibody_model* e, const cal_member_span* span) {
+    bool bowed = false;
+    for (int i = 0; span->bow != NULL && !bowed && i < e->v_count; i++) bowed = span->bow[i] != 0.0;
+    return bowed;
+}
+
+// Those of the way; or where it is bowed from one state's to the other's in proportion to time, as constraints allow it there. And so fast
+// that the energy goes so, too: half-way between two speeds there is less than half of both, and those of a cubic are good to the third
+// order.
+cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* span, double* v) {
+    cal_multibody_model* e = m->engine;
+    const double share = span->t / span->length;
+    double *q = e->work + 10 * (e->q_count + e->v_count), *rate = q + e->q_count, energy[3][2];
+    cal_status status = cal_multibody_numbers(m, span, q, rate);
+    if (status != CAL_OK) return status;
+    const bool blends = !(span->t > 0.0) || is_bowed(e, span);
+    for (int i = 0; i < e->v_count; i++) v[i] = blends ? (1.0 - share) * span->v[i] + share * span->to_v[i] : rate[i];
+    if (!(span->t > 0.0)) return CAL_OK;
+    status = cal_loops_project(e, q, v, CAL_PROJECT_VELOCITY);
+    if (status == CAL_OK) status = cal_multibody_model_energy(e, span->q, span->v, energy[0]);
+    if (status == CAL_OK) status = cal_multibody_model_energy(e, span->to_q, span->to_v, energy[1]);
+    if (status == CAL_OK) status = cal_multibody_model_energy(e, q, v, energy[2]);
+    if (status != CAL_OK) return status;
+    const double kinetic = energy[2][0], potential = energy[2][1],
+                 there = (1.0 - share) * (energy[0][0] + energy[0][1]) + share * (energy[1][0] + energy[1][1]),
+                 wanted = fmax(there - potential, 0.0);
+    if (!(kinetic > 0.0) || fabs(wanted - kinetic) <= rounding * (fabs(there) + fabs(potential))) return CAL_OK;
+    for (int i = 0; i < e->v_count; i++) v[i] *= sqrt(wanted / kinetic);
+    return CAL_OK;
+}
+
+cal_status cal_multibody_shown_speeds(cal_multibody* m, int link, const cal_member_span* span, cal_motion* motion) {
+    cal_multibody_model* e = m->engine;
+    double *q = e->work + 10 * (e->q_count + e->v_count), *v = e->work + 6 * (e->q_count + e->v_count);
+    cal_status status = cal_multibody_shown_numbers(m, span, v); // leaves q there
+    const cal_links* at = cal_multibody_forgotten(m);
+    if (status == CAL_OK) status = cal_multibody_links(m->world, m, q, v, at->links);
+    if (status != CAL_OK) return status;
+    memcpy(motion->u, at->links[link].u, sizeof motion->u);
+    memcpy(motion->w, at->links[link].w, sizeof motion->w);
+    return CAL_OK;
 }
 
 double cal_multibody_next_callback(const cal_world* world, int component) {

@@ -37,11 +37,17 @@ cal_group_member cal_multibody_member(const cal_world* world, int component);
 double cal_multibody_next_callback(const cal_world* world, int component);
 // How far ahead it is worth computing: not beyond the next callback.
 double cal_multibody_room(const cal_world* world, int component, double time);
+// How much of a length from a time on is worth computing before anybody comes to it: not more steps than can be kept.
+double cal_multibody_ahead(cal_world* world, int component, double time, double length);
 // Between two states of a group (cal_member_span): q and v there, and a link; and bounds of all links (CAL_BODY_BOUNDS each).
 cal_status cal_multibody_numbers(struct cal_multibody* m, const struct cal_member_span* span, double* at_q,
                                  double* at_v);
 cal_status cal_multibody_between(struct cal_multibody* m, int link, const struct cal_member_span* span,
                                  cal_motion* out);
+// The speeds that are shown on a bowed way (contact/group.h): v, and those of a link.
+cal_status cal_multibody_shown_numbers(struct cal_multibody* m, const struct cal_member_span* span, double* v);
+cal_status cal_multibody_shown_speeds(struct cal_multibody* m, int link, const struct cal_member_span* span,
+                                      struct cal_motion* motion);
 void cal_multibody_bounds_between(const struct cal_multibody* m, const struct cal_member_span* span, double* out);
 // For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
 double cal_multibody_loose_mass(const cal_world* world, int body);

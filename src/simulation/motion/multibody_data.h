@@ -125,6 +125,8 @@ cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double*
 // Poses of all bodies at q in e->poses, and the kinematics from which Jacobians, and with v velocities,
 // follow; nothing to do where poses alone are asked for and there already.
 cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, const double* v);
+// Kinetic and potential energy.
+cal_status cal_multibody_model_energy(cal_multibody_model* e, const double* q, const double* v, double out[2]);
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out); // v × v
 // Accelerations of the tree, without its constraints.
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,

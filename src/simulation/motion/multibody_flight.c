@@ -27,6 +27,9 @@
 enum { EXPLICIT, IMPLICIT, MOST_ATTEMPTS = 20 };
 // So many hits of stops without time going on: joints that drive each other into their stops.
 enum { MOST_REPEATS = 100 };
+// Steps of a box: each is a state that is kept until the box is behind. A stiff spring that is followed by an explicit method, or masses whose
+// ratio leaves no digits, make millions of them in a box of usual length.
+enum { MOST_AHEAD = 1024 };
 static const double LEAST_TIME = 1e-9; // s: a second of such would be 1e9 of them
 
 // A step of size h is at the edge of what an explicit method of order 5 allows where h D + h² K is a few times the inertia (3.2
@@ -82,6 +85,8 @@ static cal_status take_step(cal_world* world, cal_multibody* m, int64_t number, 
         status =
             cal_system_act(system, data + at->tau, data + at->control, data + at->active, m->pushes, m->push_count);
         if (status == CAL_OK && goes_on) status = cal_system_load_motion(system, data + at->memory);
+        if (status == CAL_BAD_ARGUMENT)
+            return cal_fail(error, status, "a multibody holds numbers that no simulation has at %g s", start);
         if (status != CAL_OK) return cal_fail(error, status, "out of memory for a multibody");
     }
     e->current = NULL;
@@ -213,18 +218,6 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
     double *data = cal_data_at(queue, number), *next = cal_data_at(queue, number + 1), end = start, largest = 0.0;
     cal_system* system = e->systems[(int)data[m->at.system]];
     bool bounded = false;
-    cal_memo_key key = {0};
-    const size_t stride = (size_t)m->at.stride;
-    if (world->memo != NULL) key = cal_memo_key_of(component, start, data, (size_t)m->at.length);
-    const double* words = cal_memo_find(world, &key, 2 * stride + 1);
-    if (words != NULL) { // another rank has taken it
-        memcpy(data, words, stride * sizeof *data);
-        memcpy(next, words + stride, stride * sizeof *next);
-        cal_saved_state_at(queue, number + 1)->time = words[2 * stride];
-        if (e->current == m) e->current = NULL;
-        world->report.series++;
-        return CAL_OK;
-    }
     for (int i = 0; !bounded; i++) {
         cal_status status = take_step(world, m, number, start, data, largest, &end, error);
         if (status != CAL_OK) return status;
@@ -247,13 +240,7 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
     next[m->at.running] = hit ? 0.0 : 1.0;
     e->current = m, e->current_number = number + 1;
     world->report.series++;
-    status = choose_system(world, m, end, end - start, next);
-    double* kept = status == CAL_OK ? cal_memo_keep(world, &key, 2 * stride + 1) : NULL;
-    if (kept == NULL) return status;
-    memcpy(kept, data, stride * sizeof *kept);
-    memcpy(kept + stride, next, stride * sizeof *kept);
-    kept[2 * stride] = end;
-    return CAL_OK;
+    return choose_system(world, m, end, end - start, next);
 }
 
 // The state whose step holds at a time; takes steps as far as that needs. beyond: the step must go on after the time.
@@ -268,9 +255,12 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
         if (n + 1 < queue->tail || knot->kind == CAL_FUSED || (!beyond && time <= knot->time)) return CAL_OK;
         const double length = cal_data_at(queue, n)[m->at.length];
         if (length > 0.0 && time < knot->time + length) return CAL_OK;
+        const int64_t tail = queue->tail;
         const cal_status status = extend(world, component, &world->trouble);
         if (status == CAL_OK) continue;
-        world->components[component].queue.tail--;
+        // It leaves no state, if it came to make one.
+        if (world->components[component].queue.tail == tail) return status;
+        world->components[component].queue.tail = tail;
         cal_domain_keeper(world, &world->components[component])->states--;
         return status;
     }
@@ -347,6 +337,25 @@ cal_status cal_multibody_limits(cal_world* world, int component, int link, doubl
     out->until = cal_saved_state_at(queue, n)->time + data[m->at.length];
     if (n + 1 < queue->tail) out->until = fmin(out->until, cal_saved_state_at(queue, n + 1)->time);
     return CAL_OK;
+}
+
+double cal_multibody_ahead(cal_world* world, int component, double time, double length) {
+    const cal_multibody* m = world->components[component].multibody;
+    double at = time;
+    for (int i = 0; i < MOST_AHEAD && at < time + length; i++) {
+        int64_t n;
+        // Whoever makes the box comes to what cannot be followed, and says so.
+        if (state_for(world, component, at, true, &n) != CAL_OK) return length;
+        const cal_queue* queue = &world->components[component].queue;
+        const double step = cal_data_at(queue, n)[m->at.length];
+        if (n + 1 < queue->tail)
+            at = cal_saved_state_at(queue, n + 1)->time;
+        else if (step > 0.0)
+            at = cal_saved_state_at(queue, n)->time + step;
+        else
+            return length; // a group has it from here on
+    }
+    return fmin(length, at - time);
 }
 
 cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error) {

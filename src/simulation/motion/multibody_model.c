@@ -178,6 +178,13 @@ cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, co
     return status;
 }
 
+cal_status cal_multibody_model_energy(cal_multibody_model* e, const double* q, const double* v, double out[2]) {
+    cal_status status = cal_state_set(e->energy_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_state_set(e->energy_state, CAL_V, v);
+    if (status == CAL_OK) status = cal_plan_execute(e->energy, e->energy_state, NULL);
+    return status == CAL_OK ? cal_state_get(e->energy_state, CAL_ENERGY, out) : status;
+}
+
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out) {
     cal_status status = cal_state_set(e->crba_state, CAL_Q, q);
     if (status == CAL_OK) status = cal_plan_execute(e->crba, e->crba_state, NULL);

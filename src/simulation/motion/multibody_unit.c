@@ -154,12 +154,8 @@ cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], c
 // --- Energy ---------------------------------------------------------------------------------------------------------------------
 
 cal_status cal_multibody_energy(cal_world* world, int component, const double* q, const double* v, double* out) {
-    const cal_multibody_model* e = world->components[component].multibody->engine;
     double energy[2] = {0.0, 0.0};
-    cal_status status = cal_state_set(e->energy_state, CAL_Q, q);
-    if (status == CAL_OK) status = cal_state_set(e->energy_state, CAL_V, v);
-    if (status == CAL_OK) status = cal_plan_execute(e->energy, e->energy_state, NULL);
-    if (status == CAL_OK) status = cal_state_get(e->energy_state, CAL_ENERGY, energy);
+    const cal_status status = cal_multibody_model_energy(world->components[component].multibody->engine, q, v, energy);
     *out = energy[0] + energy[1];
     return status;
 }
@@ -315,6 +311,18 @@ static void unit_bounds(const cal_group_member* unit, const cal_member_span* spa
     cal_multibody_bounds_between(self_of(unit), span, out);
 }
 
+static cal_status unit_shown_numbers(const cal_group_member* unit, const cal_world* world, const cal_member_span* span,
+                                     double* v) {
+    (void)world;
+    return cal_multibody_shown_numbers(self_of(unit), span, v);
+}
+
+static cal_status unit_shown_speeds(const cal_group_member* unit, const cal_world* world, int body,
+                                    const cal_member_span* span, cal_motion* motion) {
+    (void)world;
+    return cal_multibody_shown_speeds(self_of(unit), body, span, motion);
+}
+
 static void unit_use(const cal_group_member* unit, const cal_world* world, const double* extras) {
     (void)world;
     self_of(unit)->extras = extras;
@@ -338,6 +346,8 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .motion = unit_motion,
                                                         .state = unit_state,
                                                         .bounds = unit_bounds,
+                                                        .shown_numbers = unit_shown_numbers,
+                                                        .shown_speeds = unit_shown_speeds,
                                                         .use = unit_use,
                                                         .next_callback = unit_next_callback};
 

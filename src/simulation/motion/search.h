@@ -9,7 +9,7 @@ typedef struct cal_hit {
     double speed; // of approach
 } cal_hit;
 
-// When two bodies collide in (from, to]; time is infinite when they do not.
+// When two bodies collide in (from, to]; time is infinite when they do not. It is rounded up, and may be after `to` by that.
 cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, cal_error* error);
 // Whether a closed formula gives the collision of two bodies in the motions that hold at a time.
 bool cal_has_formula(const cal_world* world, const cal_pair* pair, double time);

@@ -14,6 +14,8 @@
 // output: a state at any time costs one evaluation of a polynomial. Where a series ends, a STEP begins the next one. How far
 // a series reaches depends on its coefficients only, so states do not depend on the times that were asked for. The parabola goes on
 // through such steps from where it began: times of impact that follow from it do not depend on how many there are so far.
+#include "base/finite.h"
+#include "base/memory.h"
 #include "base/wide.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -33,8 +35,7 @@
 #define MARGIN 1e-6
 
 int cal_free_body_stride(const cal_sim_body* part) {
-    return part->series +
-           (part->round ? 0 : 2 + (int)CAL_SERIES_NUMBERS); // its length, its numbers, the parabola's origin
+    return part->series + (part->round ? 0 : (int)CAL_SERIES_ROWS + (int)CAL_SERIES_NUMBERS);
 }
 
 static double* series_of(const cal_sim_body* part, double* data) { return data + part->series; }
@@ -108,20 +109,56 @@ static double length_of(const double* rows, double rate) {
 }
 
 static void set_origin(const cal_sim_body* part, double origin, double* data) {
-    if (!part->round) data[part->series + 1 + (int)CAL_SERIES_NUMBERS] = origin;
+    if (!part->round) data[part->series + (int)CAL_SERIES_ORIGIN] = origin;
 }
 
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
     if (part->round) return;
     set_origin(part, origin, data);
-    double *series = series_of(part, data), *rows = series + 1;
+    double *series = series_of(part, data), *rows = series + (int)CAL_SERIES_ROWS;
     memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
     memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
     extend_series(part->inertia, data + CAL_AT_TORQUE, rows);
     double push = 0.0;
     for (int i = 0; i < 3; i++) push = fmax(push, fabs(data[CAL_AT_TORQUE + i]) / part->inertia[i]);
     const double rate = sqrt(cal_dot3(data + CAL_AT_ANGULAR, data + CAL_AT_ANGULAR) + push);
-    series[0] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
+    series[CAL_SERIES_LENGTH] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
+}
+
+void cal_free_body_note_course(cal_world* world, int component) {
+    const cal_component* c = &world->components[component];
+    cal_sim_body* part = &world->bodies[c->body];
+    const cal_saved_state* state = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    const double* data = cal_data_at(&c->queue, c->queue.tail - 1);
+    part->flying = state->kind != CAL_FUSED &&
+                   cal_same_bits(data + CAL_AT_ACCELERATION, world->def.gravity, sizeof world->def.gravity);
+    part->course.begin = state->time;
+    part->course.origin = cal_free_body_origin(part, state->time, data);
+    memcpy(part->course.center, data + CAL_AT_POSITION, sizeof part->course.center);
+    memcpy(part->course.velocity, data + CAL_AT_VELOCITY, sizeof part->course.velocity);
+}
+
+// Whether a series has numbers as far as it goes; one that goes on for ever has no rows but the first.
+static bool is_series_sound(const double* series) {
+    const double length = series[CAL_SERIES_LENGTH], *rows = series + (int)CAL_SERIES_ROWS;
+    if (length == (double)INFINITY) return largest(rows + 7, 7 * CAL_SERIES) == 0.0;
+    double sum = 0.0;
+    for (int k = CAL_SERIES; k >= 0; k--) sum = largest(rows + 7 * k, 7) + length * sum;
+    return length >= 0.0 && isfinite(sum * sum);
+}
+
+// Speeds are those of something whose energy is a number.
+bool cal_free_body_sound(const cal_world* world, int component, const cal_saved_state* state) {
+    const cal_sim_body* part = &world->bodies[world->components[component].body];
+    const double *data = (const double*)(const void*)(state + 1), *series = data + part->series;
+    double energy = 0.0;
+    for (int i = 0; i < 3; i++) {
+        const double u = data[CAL_AT_VELOCITY + i], w = data[CAL_AT_ANGULAR + i];
+        energy += part->mass * (u * u) + part->inertia[i] * (w * w);
+    }
+    if (!isfinite(energy) || !cal_all_finite(data, part->series)) return false;
+    return part->round ||
+           (cal_all_finite(series + (int)CAL_SERIES_ORIGIN, 1 + CAL_SERIES_NUMBERS) && is_series_sound(series));
 }
 
 // Horner's rule for four numbers at a time: q, and the last of q with ω.
@@ -158,7 +195,7 @@ static void turn(const cal_sim_body* part, double* data, double t, double q[4], 
         return;
     }
     if (!part->round) {
-        evaluate_rotation_series(series_of(part, data) + 1, t, q, w);
+        evaluate_rotation_series(series_of(part, data) + (int)CAL_SERIES_ROWS, t, q, w);
         return;
     }
     memcpy(w, data + CAL_AT_ANGULAR, 3 * sizeof *w);
@@ -208,7 +245,8 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
     if (n < 0) n = c->queue.head;
     while (!part->round && n + 1 == c->queue.tail) {
         double* data = cal_data_at(&c->queue, n);
-        const double length = series_of(part, data)[0], end = cal_saved_state_at(&c->queue, n)->time + length;
+        const double length = series_of(part, data)[CAL_SERIES_LENGTH],
+                     end = cal_saved_state_at(&c->queue, n)->time + length;
         if (time <= end) break;
         const double origin = cal_free_body_origin(part, end, data);
         double q[4], w[3];
@@ -268,7 +306,7 @@ static cal_free_view view_of(const cal_component* c, const cal_sim_body* part, i
                           .next = last ? (double)INFINITY : cal_saved_state_at(&c->queue, n + 1)->time,
                           .end = (double)INFINITY};
     view.origin = cal_free_body_origin(part, view.begin, view.data);
-    if (last && !part->round) view.end = view.begin + series_of(part, view.data)[0];
+    if (last && !part->round) view.end = view.begin + series_of(part, view.data)[CAL_SERIES_LENGTH];
     return view;
 }
 
@@ -351,6 +389,29 @@ static double largest_twist(const cal_sim_body* part, const double w[3], const d
     return most * turn * turn * sqrt(1.0 / 3.0) + sqrt(given);
 }
 
+void cal_free_view_twist(const cal_free_view* view, const cal_motion* at, double out[3]) {
+    const cal_sim_body* part = view->part;
+    const double *I = part->inertia, *torque = view->data + CAL_AT_TORQUE;
+    double w[3];
+    out[0] = out[1] = out[2] = 0.0;
+    if (part->round) return;
+    cal_unrotate3(at->pose.rotation, at->w, w);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        out[i] = (torque[i] + (I[j] - I[k]) * w[j] * w[k]) / I[i];
+    }
+    cal_rotate3(at->pose.rotation, out, out);
+}
+
+// On a parabola speed is a convex function of time.
+double cal_free_view_speed(const cal_free_view* view, double from, double to, double center[3]) {
+    double x[3], first[3], last[3];
+    fly(view->data, from - view->origin, center, first);
+    fly(view->data, to - view->origin, x, last);
+    return sqrt(fmax(cal_dot3(first, first), cal_dot3(last, last))) +
+           view->part->reach * turning_bound(view->part, view->data, to - view->begin);
+}
+
 // Until when the motion of a free body goes on as it does after a state: steps continue it.
 static double motion_end(const cal_queue* queue, int64_t number) {
     int64_t n = number + 1;
@@ -396,7 +457,8 @@ bool cal_free_body_is_known(const cal_world* world, int body, double until) {
     if (!c->ops->single || cal_component_is_fused(c)) return false;
     if (part->round || c->queue.tail == c->queue.head) return true;
     const int64_t last = c->queue.tail - 1;
-    return until <= cal_saved_state_at(&c->queue, last)->time + series_of(part, cal_data_at(&c->queue, last))[0];
+    return until <=
+           cal_saved_state_at(&c->queue, last)->time + series_of(part, cal_data_at(&c->queue, last))[CAL_SERIES_LENGTH];
 }
 
 // --- States -------------------------------------------------------------------------------------------------------------------
@@ -411,7 +473,7 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
         status = cal_body_failed(world, body, cal_free_body_flowed(world, component, time, &flows), time, error);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status != CAL_OK) return status;
-    if (cal_queue_push(world, component, kind, time) == NULL)
+    if (cal_queue_renew(world, component, kind, time) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);

@@ -8,16 +8,13 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { FIRST_CAPACITY = 2, LINE = 64 };
+enum { LINE = 64 };
 
 // --- Queues -----------------------------------------------------------------------------------------------------------------
 
-bool cal_queue_create(cal_queue* queue, int stride) {
+void cal_queue_create(cal_queue* queue, int stride) {
     const size_t size = sizeof(cal_saved_state) + (size_t)stride * sizeof(double);
-    *queue = (cal_queue){
-        .capacity = FIRST_CAPACITY, .size = (int)((size + LINE - 1) / LINE * LINE), .stride = stride, .copied = stride};
-    queue->states = cal_allocate(FIRST_CAPACITY, (size_t)queue->size);
-    return queue->states != NULL;
+    *queue = (cal_queue){.size = (int)((size + LINE - 1) / LINE * LINE), .stride = stride, .copied = stride};
 }
 
 void cal_queue_destroy(cal_queue* queue) {
@@ -25,21 +22,17 @@ void cal_queue_destroy(cal_queue* queue) {
     *queue = (cal_queue){0};
 }
 
-static bool grow_queue(cal_queue* queue) {
+bool cal_queue_reserve(cal_queue* queue, int64_t count) {
+    if (queue->capacity >= count) return true;
     cal_queue more = *queue;
-    more.capacity = 2 * queue->capacity;
+    if (more.capacity == 0) more.capacity = 1;
+    while (more.capacity < count) more.capacity *= 2;
     more.states = cal_allocate((size_t)more.capacity, (size_t)more.size);
     if (more.states == NULL) return false;
     for (int64_t n = queue->head; n < queue->tail; n++)
         memcpy(cal_saved_state_at(&more, n), cal_saved_state_at(queue, n), (size_t)queue->size);
     cal_free(queue->states);
     *queue = more;
-    return true;
-}
-
-bool cal_queue_reserve(cal_queue* queue, int64_t count) {
-    while (queue->capacity < count)
-        if (!grow_queue(queue)) return false;
     return true;
 }
 
@@ -73,20 +66,45 @@ static void forget(cal_world* world, cal_queue* queue) {
     }
 }
 
+// What is known of the course of a free body (motion/free_body.h) is not that of its newest state any more.
+static void end_course(cal_world* world, const cal_component* c) {
+    if (c->ops != NULL && c->ops->single && c->body >= 0) world->bodies[c->body].flying = false;
+}
+
+static cal_saved_state new_state(cal_saved_state_kind kind, double time) {
+    return (cal_saved_state){.time = time, .kind = (int32_t)kind, .junction = -1, .callback = -1, .group = -1};
+}
+
 cal_saved_state* cal_queue_push(cal_world* asking, int component, cal_saved_state_kind kind, double time) {
     cal_world* world = cal_domain_keeper(asking, &asking->components[component]);
     cal_queue* queue = &world->components[component].queue;
     forget(world, queue);
-    if (queue->tail - queue->head == queue->capacity && !grow_queue(queue)) return NULL;
+    if (!cal_queue_reserve(queue, queue->tail - queue->head + 1)) return NULL;
     const int64_t n = queue->tail++;
     if (n > queue->head)
         memcpy(cal_data_at(queue, n), cal_data_at(queue, n - 1), (size_t)queue->copied * sizeof(double));
     else
         memset(cal_data_at(queue, n), 0, (size_t)queue->stride * sizeof(double));
     cal_saved_state* knot = cal_saved_state_at(queue, n);
-    *knot = (cal_saved_state){.time = time, .kind = (int32_t)kind, .junction = -1, .callback = -1, .group = -1};
+    *knot = new_state(kind, time);
+    world->components[component].news = CAL_NEWS_NEAR | CAL_NEWS_ALL;
+    if (kind != CAL_STEP) end_course(world, &world->components[component]);
     world->states++;
     if (world->states > world->report.peak_states) world->report.peak_states = world->states;
+    return knot;
+}
+
+cal_saved_state* cal_queue_renew(cal_world* asking, int component, cal_saved_state_kind kind, double time) {
+    cal_world* world = cal_domain_keeper(asking, &asking->components[component]);
+    cal_queue* queue = &world->components[component].queue;
+    forget(world, queue);
+    if (queue->tail - queue->head != 1 || time > cal_kept_from(world))
+        return cal_queue_push(asking, component, kind, time);
+    cal_saved_state* knot = cal_saved_state_at(queue, queue->head);
+    release_junction(world, knot->junction);
+    *knot = new_state(kind, time);
+    world->components[component].news = CAL_NEWS_NEAR | CAL_NEWS_ALL;
+    end_course(world, &world->components[component]);
     return knot;
 }
 
@@ -136,7 +154,7 @@ int cal_junction_create(cal_world* world) {
 
 bool cal_junction_add(cal_world* world, int junction, int component, int64_t number) {
     cal_junction* j = &world->junctions[junction];
-    if (!cal_grow((void**)&j->links, &j->capacity, j->count, sizeof *j->links)) return false;
+    if (!cal_grow_few((void**)&j->links, &j->capacity, j->count, sizeof *j->links)) return false;
     j->links[j->count++] = (cal_state_ref){component, number};
     j->references++;
     cal_saved_state_at(&world->components[component].queue, number)->junction = junction;
@@ -240,9 +258,15 @@ static void forget_collisions(cal_world* world, int component, const cal_saved_s
 static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error* error) {
     cal_queue* queue = &world->components[link.component].queue;
     if (link.number >= queue->tail) return CAL_OK;
+    // Of a group all states may go, and with them the group. Others keep one: what is before it is final, unless an image says otherwise.
+    if (link.number < queue->head + (world->components[link.component].group == NULL))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a rollback at %.9g s goes beyond the states that are kept",
+                        world->now);
     const double time = cal_saved_state_at(queue, link.number)->time,
                  reached = cal_saved_state_at(queue, queue->tail - 1)->time;
     const int deleted = (int)(queue->tail - link.number);
+    world->components[link.component].news = CAL_NEWS_NEAR | CAL_NEWS_ALL;
+    end_course(world, &world->components[link.component]);
     while (queue->tail > link.number) {
         const cal_saved_state knot = *cal_saved_state_at(queue, --queue->tail);
         world->states--;

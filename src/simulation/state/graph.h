@@ -65,13 +65,15 @@ typedef struct cal_change {
 
 // --- Queues ---------------------------------------------------------------------------------------------------------------
 
-bool cal_queue_create(cal_queue* queue, int stride);
+void cal_queue_create(cal_queue* queue, int stride);     // without room
 bool cal_queue_reserve(cal_queue* queue, int64_t count); // room for so many states; false: no memory
 void cal_queue_destroy(cal_queue* queue);
 // The same of a component's queue, whose states are counted and may be in junctions.
 void cal_queue_release(cal_world* world, int component);
 // A new state at the end, with the numbers of the one before that are copied (zeros for the first); NULL: no memory.
 cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time);
+// The same. A state that is final takes the place of the only one before it, to which nobody can go back: the same lines of memory again.
+cal_saved_state* cal_queue_renew(cal_world* world, int component, cal_saved_state_kind kind, double time);
 // The newest state that is not after a time, −1: there is none. Most questions are about the newest one.
 int64_t cal_queue_find_earlier(const cal_queue* queue, double time);
 static inline int64_t cal_queue_find(const cal_queue* queue, double time) {

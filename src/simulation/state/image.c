@@ -23,6 +23,10 @@ static bool reserve(cal_image* image, size_t count) {
     return true;
 }
 
+bool cal_image_reserve(cal_image* image, size_t count) {
+    return count <= image->count || reserve(image, count - image->count);
+}
+
 void cal_image_words(cal_image* image, void* words, size_t count) {
     if (count == 0 || image->status != CAL_OK) return;
     if (!image->writes) {

@@ -14,6 +14,7 @@ typedef struct cal_image {
     cal_status status; // CAL_NO_MEMORY; CAL_BAD_ARGUMENT: the words are not those of an image
 } cal_image;
 
+bool cal_image_reserve(cal_image* image, size_t count); // room for so many words in all; false: no memory
 void cal_image_words(cal_image* image, void* words, size_t count);
 void cal_image_numbers(cal_image* image, double* numbers, size_t count);
 void cal_image_number(cal_image* image, double* number);

@@ -11,43 +11,13 @@
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
 #include "simulation/members.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/image.h"
+#include "simulation/state/world_parts.h"
 #include "simulation/world.h"
 #include <string.h>
-
-// What of a body changes.
-typedef struct body_part {
-    double box_end, hit_at;
-    int box_event, hits_at_time;
-    int* pairs;
-    int pair_count, pair_capacity;
-    bool boxed;
-    cal_box box;
-    uint64_t identity; // 0: it is not in the image
-} body_part;
-
-typedef struct hook_part {
-    int event;
-    int64_t tick;
-    uint64_t identity;
-} hook_part;
-
-typedef struct multibody_part {
-    cal_outer_force* pushes;
-    int push_count, push_capacity;
-    double start_moved;
-    double* scale; // of the model, which several may share
-    uint64_t identity;
-} multibody_part;
-
-typedef struct parts {
-    cal_world world; // what changes in it is its own
-    body_part* bodies;
-    hook_part* hooks;
-    multibody_part* multibodies;
-} parts;
 
 // --- What there is --------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +44,7 @@ static void move_identities(cal_image* image, const cal_world* own, int places,
     }
 }
 
-static void move_members(cal_image* image, parts* p, const cal_world* own, cal_error* error) {
+static void move_members(cal_image* image, cal_world_parts* p, const cal_world* own, cal_error* error) {
     move_identities(image, own, own->body_count, cal_body_identity, image->writes ? NULL : &p->bodies[0].identity,
                     sizeof *p->bodies, "body", error);
     move_identities(image, own, own->multibody_count, cal_multibody_identity,
@@ -84,124 +54,6 @@ static void move_members(cal_image* image, parts* p, const cal_world* own, cal_e
 }
 
 // --- Components ---------------------------------------------------------------------------------------------------------------
-
-static void move_states(cal_image* image, cal_queue* queue) {
-    cal_image_long(image, &queue->head);
-    cal_image_long(image, &queue->tail);
-    const int64_t count = queue->tail - queue->head;
-    if (!image->writes) {
-        const bool sound = queue->head >= 0 && count > 0 && (uint64_t)count <= image->count - image->at;
-        const int64_t head = queue->head, tail = queue->tail;
-        queue->head = queue->tail = 0; // there is nothing to be moved where room is made
-        if (!cal_image_check(image, sound)) return;
-        if (!cal_queue_reserve(queue, count)) image->status = CAL_NO_MEMORY;
-        if (image->status != CAL_OK) return;
-        queue->head = head, queue->tail = tail;
-    }
-    for (int64_t n = queue->head; n < queue->tail; n++) {
-        cal_saved_state* knot = cal_saved_state_at(queue, n);
-        cal_image_number(image, &knot->time);
-        cal_image_int(image, &knot->kind);
-        cal_image_int(image, &knot->junction);
-        cal_image_int(image, &knot->callback);
-        cal_image_int(image, &knot->group);
-        cal_image_long(image, &knot->tick);
-        cal_image_numbers(image, cal_data_at(queue, n), (size_t)queue->stride);
-    }
-}
-
-static bool are_below(const int* numbers, int count, int end) {
-    for (int i = 0; i < count; i++)
-        if (numbers[i] < 0 || numbers[i] >= end) return false;
-    return true;
-}
-
-// Members of a group are components that came before: all that are no groups.
-static bool are_members(const cal_world* world, const int* numbers, int count) {
-    for (int i = 0; i < count; i++) {
-        if (numbers[i] < 0 || numbers[i] >= world->component_count) return false;
-        const cal_component_ops* ops = world->components[numbers[i]].ops;
-        if (ops == NULL || ops->member == NULL) return false;
-    }
-    return true;
-}
-
-// The group of a component, of which the members came before.
-static void read_group(cal_image* image, cal_world* world, int component, cal_error* error) {
-    cal_component* c = &world->components[component];
-    int *members = NULL, (*pairs)[2] = NULL;
-    int member_count = 0, pair_count = 0, stride = 0;
-    if (cal_image_list(image, (void**)&members, &member_count, NULL, 1, sizeof *members))
-        cal_image_ints(image, members, (size_t)member_count);
-    if (cal_image_list(image, (void**)&pairs, &pair_count, NULL, 1, sizeof *pairs))
-        cal_image_ints(image, pairs[0], 2 * (size_t)pair_count);
-    if (cal_image_check(image, image->status == CAL_OK && are_members(world, members, member_count) &&
-                                   are_below(pairs[0], 2 * pair_count, world->body_count))) {
-        c->group = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
-        if (c->group == NULL || !cal_queue_create(&c->queue, stride)) image->status = CAL_NO_MEMORY;
-    }
-    if (image->status == CAL_OK && c->group != NULL) {
-        c->queue.copied = c->group->at_arrival;
-        for (int i = 0; i < member_count; i++) c->weight += world->components[members[i]].weight;
-    }
-    cal_free(members);
-    cal_free(pairs);
-}
-
-static void write_group(cal_image* image, const cal_contact_group* g) {
-    int members = g->group.unit_count, pairs = g->pair_count;
-    cal_image_count(image, &members);
-    cal_image_ints(image, g->members, (size_t)members);
-    cal_image_count(image, &pairs);
-    cal_image_ints(image, g->pairs[0], 2 * (size_t)pairs);
-}
-
-void cal_image_group(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
-    (void)own;
-    cal_component* c = &world->components[component];
-    if (image->writes)
-        write_group(image, c->group);
-    else
-        read_group(image, world, component, error);
-    if (image->status != CAL_OK || c->group == NULL) return;
-    cal_image_int(image, &c->group->check_event);
-    cal_image_int(image, &c->group->step_event);
-    cal_image_int(image, &c->group->last_contacts);
-}
-
-// It goes by its first body, since the number of a component depends on when it was made.
-void cal_image_own(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
-    (void)error;
-    cal_component* c = &world->components[component];
-    int body = c->body;
-    cal_image_int(image, &body);
-    if (image->writes || image->status != CAL_OK) return;
-    const bool is_there = body >= 0 && body < own->body_count && own->bodies[body].component >= 0;
-    if (!cal_image_check(image, is_there) || !is_there) return;
-    const cal_component* same = &own->components[own->bodies[body].component];
-    if (!cal_image_check(image, same->ops == c->ops && same->body == body)) return;
-    *c = *same;
-    c->number = component;
-    if (!cal_queue_create(&c->queue, same->queue.stride)) image->status = CAL_NO_MEMORY;
-    c->queue.copied = same->queue.copied;
-}
-
-static void move_component(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
-    cal_component* c = &world->components[component];
-    const cal_component_ops* ops = c->ops;
-    double local_time = c->local_time;
-    cal_image_number(image, &local_time);
-    ops->image(image, world, component, own, error);
-    if (image->status != CAL_OK) return;
-    c->local_time = local_time;
-    int stride = c->queue.stride;
-    cal_image_int(image, &stride);
-    if (stride != c->queue.stride && image->status == CAL_OK && error != NULL)
-        cal_explain(error, CAL_BAD_ARGUMENT,
-                    "states have %d numbers there and %d here, as with another number of lanes, or another solver",
-                    stride, c->queue.stride);
-    if (cal_image_check(image, stride == c->queue.stride)) move_states(image, &c->queue);
-}
 
 static void move_kind(cal_image* image, cal_world* world, int component) {
     cal_component* c = &world->components[component];
@@ -220,7 +72,8 @@ static void move_components(cal_image* image, cal_world* world, const cal_world*
     for (int grouped = 0; grouped < 2; grouped++)
         for (int i = 0; image->status == CAL_OK && i < world->component_count; i++) {
             const cal_component_ops* ops = world->components[i].ops;
-            if (ops != NULL && (ops->member == NULL) == (grouped == 1)) move_component(image, world, i, own, error);
+            if (ops != NULL && (ops->member == NULL) == (grouped == 1))
+                cal_image_component(image, world, i, own, error);
         }
     if (image->status != CAL_OK) return;
     // As many unused ones as there may be.
@@ -270,7 +123,6 @@ static void move_pairs(cal_image* image, cal_pair_table* table) {
     cal_image_count(image, &table->free_count);
     if (!cal_image_check(image, table->free_count <= count)) return;
     cal_image_ints(image, table->free, (size_t)table->free_count);
-    if (!image->writes && image->status == CAL_OK) cal_pair_table_index(table);
 }
 
 static void move_events(cal_image* image, cal_event_queue* queue) {
@@ -295,7 +147,7 @@ static void move_events(cal_image* image, cal_event_queue* queue) {
 }
 
 // first_id: of the world, since ids are its own.
-static void move_logged(cal_image* image, uint32_t first_id, cal_world_event* event) {
+void cal_image_event(cal_image* image, uint32_t first_id, cal_world_event* event) {
     cal_image_number(image, &event->time);
     for (int i = 0; i < 2; i++) {
         int64_t generation = (uint32_t)(event->body[i].generation - first_id);
@@ -323,28 +175,28 @@ static void move_log(cal_image* image, uint32_t first_id, cal_event_log* log) {
     if (!image->writes) log->tail = count;
     for (int64_t i = log->head; i < log->tail; i++) {
         const size_t at = (size_t)i % (size_t)log->capacity;
-        move_logged(image, first_id, &log->events[at]);
+        cal_image_event(image, first_id, &log->events[at]);
         cal_image_int(image, &log->junctions[at]);
     }
 }
 
 // --- Bodies, hooks, multibodies -------------------------------------------------------------------------------------------------
 
-static body_part part_of_body(const cal_world* world, int body) {
+static cal_body_part part_of_body(const cal_world* world, int body) {
     const cal_sim_body* b = &world->bodies[body];
-    body_part part = {.box_end = b->box_end,
-                      .hit_at = b->hit_at,
-                      .box_event = b->box_event,
-                      .hits_at_time = b->hits_at_time,
-                      .pairs = b->pairs,
-                      .pair_count = b->pair_count,
-                      .pair_capacity = b->pair_capacity,
-                      .boxed = cal_broad_has(world->broad, body)};
+    cal_body_part part = {.box_end = b->box_end,
+                          .hit_at = b->hit_at,
+                          .box_event = b->box_event,
+                          .hits_at_time = b->hits_at_time,
+                          .pairs = b->pairs,
+                          .pair_count = b->pair_count,
+                          .pair_capacity = b->pair_capacity,
+                          .boxed = cal_broad_has(world->broad, body)};
     if (part.boxed) part.box = *cal_broad_box(world->broad, body);
     return part;
 }
 
-static void move_body(cal_image* image, body_part* part) {
+static void move_body(cal_image* image, cal_body_part* part) {
     cal_image_number(image, &part->box_end);
     cal_image_number(image, &part->hit_at);
     cal_image_int(image, &part->box_event);
@@ -357,15 +209,15 @@ static void move_body(cal_image* image, body_part* part) {
     cal_image_numbers(image, part->box.high, 3);
 }
 
-static multibody_part part_of_multibody(const cal_multibody* m) {
-    return (multibody_part){.pushes = m->pushes,
-                            .push_count = m->push_count,
-                            .push_capacity = m->push_capacity,
-                            .start_moved = m->start_moved,
-                            .scale = m->engine->scale};
+static cal_multibody_part part_of_multibody(const cal_multibody* m) {
+    return (cal_multibody_part){.pushes = m->pushes,
+                                .push_count = m->push_count,
+                                .push_capacity = m->push_capacity,
+                                .start_moved = m->start_moved,
+                                .scale = m->engine->scale};
 }
 
-static void move_multibody(cal_image* image, const cal_multibody* m, multibody_part* part) {
+static void move_multibody(cal_image* image, const cal_multibody* m, cal_multibody_part* part) {
     const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count);
     cal_image_number(image, &part->start_moved);
     if (!image->writes && image->status == CAL_OK) {
@@ -387,7 +239,7 @@ static void move_multibody(cal_image* image, const cal_multibody* m, multibody_p
 
 // --- The whole ------------------------------------------------------------------------------------------------------------------
 
-static void move_report(cal_image* image, cal_world_report* r) {
+void cal_image_report(cal_image* image, cal_world_report* r) {
     int64_t* const longs[] = {&r->discontinuities, &r->collisions,   &r->fusions,     &r->fissions,
                               &r->checks,          &r->predictions,  &r->events,      &r->series,
                               &r->integrations,    &r->rollbacks,    &r->undone,      &r->forced,
@@ -411,7 +263,7 @@ static void move_scalars(cal_image* image, cal_world* world) {
     cal_image_long(image, &world->frontier_count);
     cal_image_long(image, &world->frontier_most);
     cal_image_long(image, &world->states);
-    move_report(image, &world->report);
+    cal_image_report(image, &world->report);
     cal_image_words(image, &world->account, sizeof world->account / sizeof(uint64_t));
 }
 
@@ -429,7 +281,7 @@ static void move_ignored(cal_image* image, cal_world* world) {
 }
 
 // own: the world as it is; writing, parts->world shares everything with it.
-static void move_world(cal_image* image, parts* p, const cal_world* own, cal_error* error) {
+static void move_world(cal_image* image, cal_world_parts* p, const cal_world* own, cal_error* error) {
     cal_world* world = &p->world;
     move_scalars(image, world);
     move_members(image, p, own, error);
@@ -441,25 +293,25 @@ static void move_world(cal_image* image, parts* p, const cal_world* own, cal_err
     if (image->status == CAL_OK) move_log(image, own->first_id, &world->log);
     for (int i = 0; image->status == CAL_OK && i < own->body_count; i++) {
         if (image->writes ? own->bodies[i].stage != CAL_BEGUN : p->bodies[i].identity == 0) continue;
-        body_part written = image->writes ? part_of_body(own, i) : (body_part){0};
+        cal_body_part written = image->writes ? part_of_body(own, i) : (cal_body_part){0};
         move_body(image, image->writes ? &written : &p->bodies[i]);
     }
     for (int i = 0; image->status == CAL_OK && i < own->periodic_hook_count; i++) {
         if (image->writes ? own->periodic_hooks[i].count == 0 : p->hooks[i].identity == 0) continue;
-        hook_part written = {.event = own->periodic_hooks[i].event, .tick = own->periodic_hooks[i].tick};
-        hook_part* hook = image->writes ? &written : &p->hooks[i];
+        cal_hook_part written = {.event = own->periodic_hooks[i].event, .tick = own->periodic_hooks[i].tick};
+        cal_hook_part* hook = image->writes ? &written : &p->hooks[i];
         cal_image_int(image, &hook->event);
         cal_image_long(image, &hook->tick);
     }
     for (int i = 0; image->status == CAL_OK && i < own->multibody_count; i++) {
         if (image->writes ? own->multibodies[i]->stage != CAL_BEGUN : p->multibodies[i].identity == 0) continue;
-        multibody_part written = part_of_multibody(own->multibodies[i]);
+        cal_multibody_part written = part_of_multibody(own->multibodies[i]);
         move_multibody(image, own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
     }
 }
 
 void cal_world_store(const cal_world* world, cal_image* image) {
-    parts p = {.world = *world};
+    cal_world_parts p = {.world = *world};
     move_world(image, &p, world, NULL);
 }
 
@@ -480,7 +332,7 @@ static void free_changing(cal_world* world) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
-static void free_parts(parts* p) {
+static void free_parts(cal_world_parts* p) {
     for (int i = 0; p->bodies != NULL && i < p->world.body_count; i++) cal_free(p->bodies[i].pairs);
     for (int i = 0; p->multibodies != NULL && i < p->world.multibody_count; i++) {
         cal_free(p->multibodies[i].pushes);
@@ -492,8 +344,8 @@ static void free_parts(parts* p) {
 }
 
 // A world that shares what does not change, and has nothing else.
-static bool begin_parts(parts* p, const cal_world* world) {
-    *p = (parts){.world = *world};
+static bool begin_parts(cal_world_parts* p, const cal_world* world) {
+    *p = (cal_world_parts){.world = *world};
     cal_world* w = &p->world;
     w->components = NULL, w->component_count = w->component_capacity = 0;
     w->unused_components = NULL, w->unused_count = w->unused_capacity = 0;
@@ -505,7 +357,7 @@ static bool begin_parts(parts* p, const cal_world* world) {
     w->table = (cal_pair_table){0};
     w->events = (cal_event_queue){0};
     w->broad = NULL;
-    w->log = (cal_event_log){.keep = world->log.keep};
+    w->log = (cal_event_log){.keep = world->log.keep, .taken = world->log.taken};
     w->change_count = w->stack_count = 0;
     w->failed = CAL_OK;
     w->placing = false;
@@ -516,7 +368,7 @@ static bool begin_parts(parts* p, const cal_world* world) {
 }
 
 // Boxes of the broad phase: which of them overlap is decided by the boxes alone.
-static cal_status insert_boxes(parts* p) {
+static cal_status insert_boxes(cal_world_parts* p) {
     cal_world* world = &p->world;
     cal_status status = cal_broad_create(world->body_count + 1, &world->broad);
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
@@ -529,7 +381,7 @@ static cal_status insert_boxes(parts* p) {
     return status;
 }
 
-static void take_body(cal_world* world, int number, body_part* part) {
+static void take_body(cal_world* world, int number, cal_body_part* part) {
     cal_sim_body* body = &world->bodies[number];
     cal_free(body->pairs);
     body->box_end = part->box_end, body->box_event = part->box_event;
@@ -538,7 +390,7 @@ static void take_body(cal_world* world, int number, body_part* part) {
     part->pairs = NULL;
 }
 
-static void take_multibody(cal_multibody* m, multibody_part* part) {
+static void take_multibody(cal_multibody* m, cal_multibody_part* part) {
     cal_free(m->pushes);
     m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
     m->start_moved = part->start_moved;
@@ -548,7 +400,7 @@ static void take_multibody(cal_multibody* m, multibody_part* part) {
 }
 
 // What was added since the image was made.
-static void drop_others(cal_world* world, const parts* p) {
+static void drop_others(cal_world* world, const cal_world_parts* p) {
     for (int i = 0; i < world->periodic_hook_count; i++)
         if (p->hooks[i].identity == 0) {
             world->periodic_hooks[i].event = -1; // its event is not there any more
@@ -567,11 +419,12 @@ static void number_components(cal_world* world) {
         if (c->ops == NULL || c->body < 0) continue;
         for (int k = 0; k < c->weight; k++) world->bodies[c->body + k].component = i;
         if (c->multibody != NULL) c->multibody->component = i;
+        if (c->ops->single) cal_free_body_note_course(world, i);
     }
 }
 
 // Nothing here can fail.
-static void take_over(cal_world* world, parts* p) {
+static void take_over(cal_world* world, cal_world_parts* p) {
     free_changing(world);
     *world = p->world;
     drop_others(world, p);
@@ -590,10 +443,11 @@ static void take_over(cal_world* world, parts* p) {
 }
 
 cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) {
-    parts p;
+    cal_world_parts p;
     cal_error trouble = {CAL_OK, ""};
     if (!begin_parts(&p, world)) image->status = CAL_NO_MEMORY;
     if (image->status == CAL_OK) move_world(image, &p, world, &trouble);
+    if (image->status == CAL_OK) image->status = cal_world_parts_check(&p, world);
     if (image->status == CAL_OK) image->status = insert_boxes(&p);
     const cal_status status = image->status;
     if (status == CAL_OK)

@@ -23,3 +23,14 @@ cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error);
 // A component in an image, for the tables: a group, which is made anew; and one that is there as long as its bodies.
 void cal_image_group(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
 void cal_image_own(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
+// Its clock, and what its table and its queue have of it.
+void cal_image_component(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
+// What others need to follow a component from a time on: its states, and what a group is made of. Reading, it takes the place of what the world has of it;
+// states are linked to nothing then, and a new group has no events.
+void cal_image_states(cal_image* image, cal_world* world, int component, double since, cal_error* error);
+// A collision, of a world whose ids count from a number; and what was counted.
+void cal_image_event(cal_image* image, uint32_t first_id, cal_world_event* event);
+void cal_image_report(cal_image* image, cal_world_report* report);
+// Whether a state's numbers are those of a multibody, or of a group, for the tables.
+bool cal_multibody_sound(const cal_world* world, int component, const cal_saved_state* state);
+bool cal_group_sound(const cal_world* world, int component, const cal_saved_state* state);

@@ -1,0 +1,16 @@
+#include "base/radix.h"
+
+void cal_radix_sort(cal_keyed* items, cal_keyed* room, int count) {
+    enum { BITS = 8, VALUES = 1 << BITS };
+    cal_keyed *from = items, *to = room;
+    for (int shift = 0; count > 0 && shift < 64; shift += BITS) {
+        int first[VALUES + 1] = {0};
+        for (int i = 0; i < count; i++) first[(from[i].key >> shift & (VALUES - 1)) + 1]++;
+        if (first[(from[0].key >> shift & (VALUES - 1)) + 1] == count) continue; // all have the same
+        for (int i = 0; i < VALUES; i++) first[i + 1] += first[i];
+        for (int i = 0; i < count; i++) to[first[from[i].key >> shift & (VALUES - 1)]++] = from[i];
+        cal_keyed* const sorted = to;
+        to = from, from = sorted;
+    }
+    if (from != items && count > 0) memcpy(items, from, (size_t)count * sizeof *items);
+}

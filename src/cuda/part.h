@@ -1,0 +1,216 @@
+// Parts of assembly on a device that are limbs with one port at most, as those of chains are: walked in segments (segment.h), with what
+// forces on the port do in registers all the way. Include after pass/assembly_columns.h and pass/aba_outbound.h.
+#pragma once
+#include "cuda/segment.h"
+
+CAL_DEVICE static inline const cal_slots* slots_of(const cal_context* context, const cal_column* column) {
+    return &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
+}
+
+CAL_DEVICE static inline bool is_limb_part(const cal_column* column, const cal_slots* slots) {
+    return has_segments(column) && column->parent < 0 && slots->count <= 1;
+}
+
+// The step of the node that the port of the thread's lane is on; -1: it has none.
+CAL_DEVICE static inline int port_step(const cal_context* context, const cal_slots* slots) {
+    const cal_slot_start* starts = cal_assembly_of(context)->slots->starts + slots->first_start;
+    const int count = slots->start_count;
+#ifdef __CUDA_ARCH__
+    // Where every lane has one, they are in the order of lanes.
+    const cal_slot_start own = starts[CAL_OWN_LANE < count ? CAL_OWN_LANE : 0];
+    if (__all_sync(~0u, count == CAL_WIDTH && own.row == CAL_OWN_LANE)) return own.step;
+#endif
+    int step = -1;
+    for (int i = 0; i < count; i++) step = starts[i].row == CAL_OWN_LANE ? starts[i].step : step;
+    return step;
+}
+
+// The port of the thread's lane; -1: none.
+CAL_DEVICE static inline int own_port(const cal_context* context, const cal_slots* slots) {
+    return slots->count > 0 ? cal_assembly_of(context)->slots->table[slots->table + (size_t)CAL_OWN_LANE] : -1;
+}
+
+// Where the port is, seen from the part's base; on: its step.
+LANE_INLINE void place_part_run(int kind, const cal_context* context, const cal_column* column, const cal_slots* slots,
+                                int on) {
+    const lane zero = lane_set(0.0), one = lane_set(1.0);
+    const int count = column->block_count, port = own_port(context, slots);
+    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    joint_turn turn = read_turn(kind, context, column, read_joint(&top, 0, count), 0, count);
+    joint_motion next = read_joint(&top, 1, count);
+    placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
+    for (int i = 0; i <= on; i++) {
+        const joint_turn own = turn;
+        turn = read_turn(kind, context, column, next, i + 1, count);
+        next = read_joint(&top, i + 2, count);
+        displace_joint(kind, &p, &own);
+    }
+    if (port >= 0) write_port(&p, 0, cal_assembly_of(context)->ports + 24 * (size_t)port);
+}
+
+// A port's forces on their way inbound, their accelerations, and Λ by its lower rows.
+typedef struct port_columns {
+    v3 n[6], f[6];
+    lane c[6], L[21];
+} port_columns;
+
+LANE_INLINE void start_port(port_columns* port) {
+    const lane one = lane_set(1.0);
+    port->n[0].x = one, port->n[1].y = one, port->n[2].z = one;
+    port->f[3].x = one, port->f[4].y = one, port->f[5].z = one;
+}
+
+LANE_INLINE void push_port(bool turns, v3 z, v3 d, v3 gn, v3 gf, lane Di, lane k, port_columns* port, double* answer) {
+    lane sigma[6];
+    CAL_UNROLL for (int i = 0; i < 6; i++) {
+        const lane s = push_column(turns, z, d, gn, gf, &port->n[i], &port->f[i]), eta = s * Di;
+        STORE_FAR(answer, i, eta);
+        port->c[i] = lane_fma(s, k, port->c[i]);
+        sigma[i] = s;
+        CAL_UNROLL for (int j = 0; j <= i; j++) {
+            lane* L = &port->L[i * (i + 1) / 2 + j];
+            *L = lane_fma(sigma[j], eta, *L);
+        }
+    }
+}
+
+// So many numbers of each thread, one after the other, to where each has its own; chip: as many of shared memory per thread, and one more.
+enum { PART_NUMBERS = CAL_ELEMENT_COLUMNS + 36 + 6 + 21 };
+static_assert((int)CAL_WIDTH * ((int)PART_NUMBERS + 1) <= (int)CAL_PART_DOUBLES, "a warp's numbers have room on chip");
+LANE_INLINE void leave_numbers(const lane* values, int count, double* to, double* chip) {
+#ifdef __CUDA_ARCH__
+    // By its own thread a number is a line of the cache; by the whole warp the numbers of a thread are a few of them.
+    double* own = chip + CAL_OWN_LANE * (PART_NUMBERS + 1);
+    __syncwarp();
+    CAL_UNROLL for (int i = 0; i < PART_NUMBERS; i++) own[i] = values[i];
+    __syncwarp();
+    for (int l = 0; l < CAL_WIDTH; l++) {
+        double* there = (double*)__shfl_sync(~0u, (unsigned long long)to, l);
+        const int end = __shfl_sync(~0u, count, l);
+        for (int i = CAL_OWN_LANE; i < end; i += CAL_WIDTH) there[i] = chip[l * (PART_NUMBERS + 1) + i];
+    }
+#else
+    (void)chip;
+    for (int i = 0; i < count; i++) to[i] = values[i];
+#endif
+}
+
+LANE_INLINE void leave_part(const cal_context* context, const cal_column* column, const articulated* I,
+                            const port_columns* port, bool has_port) {
+    const cal_assembly* assembly = cal_assembly_of(context);
+    const size_t index = (size_t)(column - context->layout->columns);
+    const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)CAL_OWN_LANE];
+    lane values[PART_NUMBERS];
+    list_inertia(I, values);
+    lane *E = values + CAL_ELEMENT_COLUMNS, *c = E + 36, *L = c + 6;
+    CAL_UNROLL for (int i = 0; i < 6; i++) {
+        const lane e[6] = {port->n[i].x, port->n[i].y, port->n[i].z, port->f[i].x, port->f[i].y, port->f[i].z};
+        CAL_UNROLL for (int m = 0; m < 6; m++) E[6 * i + m] = e[m];
+        c[i] = port->c[i];
+    }
+    CAL_UNROLL for (int i = 0; i < 21; i++) L[i] = port->L[i];
+    double* out = part < 0 ? NULL : cal_element_numbers(assembly, assembly->schedule->parts[part].element);
+    leave_numbers(values,
+                  part < 0   ? 0
+                  : has_port ? (int)PART_NUMBERS
+                             : (int)CAL_ELEMENT_COLUMNS,
+                  out, context->workspace);
+}
+
+// Down and up again. ports: whether the column has a slot.
+LANE_INLINE void part_run(int kind, bool ports, const cal_context* context, const cal_column* column,
+                          const cal_slots* slots, int on) {
+    const bool turns = kind == CAL_REVOLUTE;
+    double* const chip = context->workspace + CAL_OWN_LANE;
+    double* const answers = cal_assembly_of(context)->answer + slots->answer + CAL_OWN_LANE;
+    limb_walk w = begin_limb(kind, context, column);
+    articulated I = {0};
+    port_columns port = {0};
+    for (int first = w.last; first >= 0; first -= LIMB_STEPS) {
+        for (int i = fill_segment(kind, context, column, &w, first, chip) - 1; i >= first; i--) {
+            const place at = steps_below(&w.top, context, column, kind, i);
+            const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+            const lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
+            const v3 z = load3(rows, LIMB_Z), d = load3(rows, LIMB_D);
+            joint_response response;
+            add_own(&I, at.constants, rows);
+            eliminate_joint(kind, &I, z, d, LOAD(rows, LIMB_FORCE), armature, &response);
+            keep_response(at.record, &response);
+            if (ports && i == on) start_port(&port);
+            if (ports)
+                push_port(turns, z, d, response.gn, response.gf, response.Di, response.k, &port,
+                          answers + (size_t)(6 * i) * CAL_WIDTH);
+        }
+    }
+    leave_part(context, column, &I, &port, ports && on >= 0);
+}
+
+// Accelerations, with the axes found anew and what the port's forces add to them.
+LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* context, const cal_column* column,
+                                     const cal_slots* slots) {
+    enum { AHEAD = 2 };
+    const cal_assembly* assembly = cal_assembly_of(context);
+    const int count = column->block_count, port = own_port(context, slots);
+    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    const double* const answered = assembly->answer + slots->answer + CAL_OWN_LANE;
+    parent_slot slot;
+    find_parent(context, column, CAL_DOWN_COUNT + 6, &slot);
+    joint_answer answers[AHEAD];
+    CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
+    joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
+    m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
+    v3 al = from_parent3(&slot, CAL_DOWN_COUNT), a = from_parent3(&slot, CAL_DOWN_COUNT + 3), d;
+    lane lambda[6];
+    CAL_UNROLL for (int i = 0; i < 6; i++) lambda[i] =
+        port < 0 ? lane_set(0.0) : assembly->forces[6 * (size_t)port + (size_t)i];
+    for (int first = 0; first < count; first += AHEAD) {
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+            const int i = first + k;
+            if (i >= count) break;
+            joint_answer own = answers[k];
+            const joint_turn turned = turn;
+            answers[k] = read_answer(&top, kind, i + AHEAD, count);
+            const joint_answer* after = &answers[(k + 1) % AHEAD];
+            turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
+            if (ports) {
+                const double* eta = answered + (size_t)(6 * i) * CAL_WIDTH;
+                lane sum = lane_set(0.0);
+                CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(LOAD_FAR(eta, m), lambda[m], sum);
+                own.k = own.k + sum;
+            }
+            turn_axes(kind, &E, &turned, &d);
+            const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
+            double* ydot = top.ydot + i * 2 * CAL_WIDTH;
+            STORE_FAR(ydot, 0, own.v);
+            STORE_FAR(ydot, 1, qdd);
+        }
+    }
+}
+
+// Of a part that is a limb.
+LANE_FUNCTION void place_part(const cal_context* context, const cal_column* column, const cal_slots* slots, int on) {
+    if (column->kind == CAL_REVOLUTE)
+        place_part_run(CAL_REVOLUTE, context, column, slots, on);
+    else
+        place_part_run(CAL_PRISMATIC, context, column, slots, on);
+}
+LANE_FUNCTION void walk_part(const cal_context* context, const cal_column* column, const cal_slots* slots, int on) {
+    if (column->kind == CAL_REVOLUTE && slots->count == 1)
+        part_run(CAL_REVOLUTE, true, context, column, slots, on);
+    else if (column->kind == CAL_REVOLUTE)
+        part_run(CAL_REVOLUTE, false, context, column, slots, on);
+    else if (slots->count == 1)
+        part_run(CAL_PRISMATIC, true, context, column, slots, on);
+    else
+        part_run(CAL_PRISMATIC, false, context, column, slots, on);
+}
+LANE_FUNCTION void accelerate_part(const cal_context* context, const cal_column* column, const cal_slots* slots) {
+    if (column->kind == CAL_REVOLUTE && slots->count == 1)
+        accelerate_part_run(CAL_REVOLUTE, true, context, column, slots);
+    else if (column->kind == CAL_REVOLUTE)
+        accelerate_part_run(CAL_REVOLUTE, false, context, column, slots);
+    else if (slots->count == 1)
+        accelerate_part_run(CAL_PRISMATIC, true, context, column, slots);
+    else
+        accelerate_part_run(CAL_PRISMATIC, false, context, column, slots);
+}

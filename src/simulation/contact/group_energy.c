@@ -1,0 +1,61 @@
+// Energy of a step. Contacts add none, and a step that ends with more than it began with, and than motors, pushes and bodies that are moved
+// have worked for, is in error. Of free bodies steps are such that there is none (group_implicit.c). Masses of multibodies change on
+// the way, and where they are moved apart: what that adds, which is within the tolerance (group_step.c), is taken from their speeds again,
+//
+//     v⁺ → s v⁺,    s² = 1 − gain / T        T: kinetic energy of the multibodies, or, where that is little, of all
+//
+// by which contacts and constraints that hold at rest still hold. What is known of the energy is good to rounding, and of work to a share
+// of it.
+#include "simulation/contact/group_work.h"
+#include <string.h>
+
+static const double rounding = 1e-12;   // of an energy
+static const double most_slowed = 0.25; // of the kinetic energy: an error that is larger is no rounding of a motion
+
+cal_status cal_work_energy(const cal_group_work* w, double time, const double* q, const double* v, double* out,
+                           cal_error* error) {
+    *out = 0.0;
+    const cal_status status = w->group->energy != NULL ? w->group->energy(w->group, q, v, out) : CAL_OK;
+    return status == CAL_OK ? CAL_OK
+                            : cal_fail(error, status, "the energy of a contact group is not known at %g s", time);
+}
+
+// The kinetic energy of all units, or of those whose masses vary.
+static cal_status find_kinetic(cal_group_work* w, double time, const double* q, const double* v, double there, bool all,
+                               double* out, cal_error* error) {
+    double rest = 0.0, *still = w->second;
+    memcpy(still, v, (size_t)w->group->v_count * sizeof *still);
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (all || unit->varying) memset(still + unit->first_v, 0, (size_t)unit->v_count * sizeof *still);
+    }
+    const cal_status status = cal_work_energy(w, time, q, still, &rest, error);
+    *out = there - rest;
+    return status;
+}
+
+cal_status cal_work_slow_down(cal_group_work* w, double time, double h, const double* q, double* v, cal_error* error) {
+    const cal_group* group = w->group;
+    double from = 0.0, to = 0.0, work = 0.0, kinetic = 0.0;
+    if (!w->varies || group->energy == NULL || group->work == NULL) return CAL_OK;
+    cal_status status = cal_work_energy(w, time, w->start_q, w->start_v, &from, error);
+    if (status == CAL_OK) status = cal_work_energy(w, time, q, v, &to, error);
+    if (status == CAL_OK && group->work(group, time - h, w->start_q, w->start_v, q, v, h, &work) != CAL_OK)
+        status = cal_fail(error, CAL_NOT_FINITE, "the work in a contact group is not known at %g s", time);
+    work += w->report->work;
+    const double known = rounding * (fabs(from) + fabs(to)) + group->tolerance * fabs(work),
+                 gain = to - from - work - fmin(w->report->closing, 0.0);
+    if (status != CAL_OK || !(gain > known)) return status;
+    bool all = false;
+    status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
+    all = gain > most_slowed * kinetic;
+    if (status == CAL_OK && all) status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
+    if (status != CAL_OK || gain > most_slowed * kinetic) return status;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int n = unit->first_v; (all || unit->varying) && n < unit->first_v + unit->v_count; n++)
+            v[n] *= sqrt(1.0 - gain / kinetic);
+    }
+    w->report->slowed = gain;
+    return CAL_OK;
+}

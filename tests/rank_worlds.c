@@ -1,0 +1,155 @@
+// Run under mpirun by CTest: random worlds have one history on ranks, however they are divided among them, with rollbacks forced on top; also where
+// one rank makes its world whole on the way, as for a checkpoint.
+//
+// CAL_WORLDS in the environment: how many; CAL_FIRST: from which on.
+#include "base/memory.h"
+#include "calder/calder_mpi.h"
+#include "simulation/domain/domain.h"
+#include "simulation/world.h"
+#include "support_history.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int rank, size;
+
+static int number_of(const char* name, int usual) {
+    const char* text = getenv(name);
+    return text != NULL ? atoi(text) : usual;
+}
+
+typedef struct division {
+    int domains;                  // for each rank, and one more
+    double window, forced, whole; // when one rank makes its world whole; 0: none
+} division;
+
+static void check(cal_status status, const cal_error* error, const char* who) {
+    if (status == CAL_OK) return;
+    fprintf(stderr, "rank %d: %s: %s\n", rank, who, error->text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void take(int number, const division* how, cal_machine* machine, cal_test_history* out, const char* who) {
+    cal_test_made m = cal_test_random_world(number, how->forced, (uint64_t)number + 1);
+    cal_error error = {CAL_OK, ""};
+    cal_world_keep_events(m.world, true);
+    m.world->ranks = machine;
+    check(cal_world_divide(m.world, how->domains * size + 1, how->window, &error), &error, who);
+    if (how->whole > 0.0) {
+        check(cal_world_advance(m.world, how->whole, &error), &error, who);
+        if (rank == number % size) check(cal_world_gather(m.world, &error), &error, who);
+    }
+    check(cal_world_advance(m.world, 0.7, &error), &error, who);
+    cal_test_take_history(m.world, 0.7, out);
+    cal_test_destroy_made(&m);
+}
+
+// A row of balls, of which every two neighbours meet half-way at 0.5 s, to the last bit: there is nothing to be rounded.
+static cal_world* make_row(void) {
+    enum { BALLS = 64 };
+    cal_world_def def = cal_default_world_def();
+    def.gravity[2] = 0.0;
+    def.restitution = 1.0;
+    def.friction = 0.0;
+    cal_world* world = cal_test_world(&def);
+    for (int i = 0; i < BALLS; i++) {
+        cal_world_body_def ball = cal_default_world_body_def();
+        ball.position[0] = 1.5 * i;
+        ball.velocity[0] = i % 2 == 0 ? 1.0 : -1.0;
+        (void)cal_test_add(world, &ball, CAL_SPHERE, 0.25, 0.0, 0.0);
+    }
+    return world;
+}
+
+// What happens at the very end of an advance is written down once, wherever it happens, for the one rank that takes it: at that end, where one rank then
+// makes its world whole, and where it happens at the end of a window.
+static void collisions_at_the_end(cal_machine* machine) {
+    static const double windows[] = {0.5, 0.125, 0.3};
+    const int keeper = size / 2;
+    static cal_test_history wanted, found;
+    for (size_t run = 0; run < sizeof windows / sizeof windows[0]; run++) {
+        cal_world *one = make_row(), *world = make_row();
+        cal_error error = {CAL_OK, ""};
+        world->ranks = machine;
+        cal_world_keep_events(world, rank == keeper);
+        check(cal_world_divide(world, 2 * size + 1, windows[run], &error), &error, "a row");
+        for (int half = 1; half <= 3; half++) {
+            char who[96];
+            snprintf(who, sizeof who, "a row to %g s, windows of %g s, rank %d", 0.5 * half, windows[run], rank);
+            cal_test_take_history(one, 0.5 * half, &wanted);
+            cal_test_take_history(world, 0.5 * half, &found);
+            const int count = wanted.count;
+            if (rank != keeper) wanted.count = 0;
+            cal_test_compare_histories(&wanted, &found, who);
+            wanted.count = count;
+            if (half % 2 == 1 && (wanted.count == 0 || wanted.events[wanted.count - 1].time != 0.5 * half)) {
+                fprintf(stderr, "%s: nobody meets at the end\n", who);
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+            if (rank == half % size) check(cal_world_gather(world, &error), &error, who);
+        }
+        cal_world_destroy(one);
+        cal_world_destroy(world);
+    }
+}
+
+// One rank has no memory at some time of a run: all fail, or none does, and nobody waits.
+static void lose_memory(cal_world* world, cal_machine* machine, int64_t which) {
+    cal_error error = {CAL_OK, ""};
+    world->ranks = machine;
+    check(cal_world_advance(world, 0.0, &error), &error, "the start");
+    check(cal_world_divide(world, 2 * size, 0.02, &error), &error, "the division");
+    cal_fail_allocation(rank == size - 1 ? which : -1);
+    const cal_status status = cal_world_advance(world, 0.51, &error);
+    cal_fail_allocation(-1);
+    int worst = (int)status, best = (int)status;
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &best, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if ((worst == CAL_OK) == (best == CAL_OK) && (status == CAL_OK || error.text[0] != '\0')) return;
+    fprintf(stderr, "rank %d: without its allocation %lld: %s\n", rank, (long long)which, error.text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// With contact groups; and without, where balls of all ranks are handed over at the end.
+static void memory_that_one_rank_has_not(cal_machine* machine) {
+    for (int64_t which = 1; which < 20000; which += 1 + which / 2) {
+        cal_test_made m = cal_test_random_world(3, 0.0, 0);
+        lose_memory(m.world, machine, which);
+        cal_test_destroy_made(&m);
+    }
+    for (int64_t which = 1; which < 2000; which += 1 + which / 16) {
+        cal_world* row = make_row();
+        lose_memory(row, machine, which);
+        cal_world_destroy(row);
+    }
+}
+
+int main(int argc, char** argv) {
+    static const division runs[] = {
+        {1, 0.003, 0.0, 0.0}, {2, 0.02, 0.0, 0.31}, {1, 0.1, 0.0, 0.0}, {2, 0.013, 0.1, 0.25}, {1, 0.05, 0.3, 0.0}};
+    static cal_test_history wanted, found;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    cal_machine* machine = NULL;
+    cal_error error = {CAL_OK, ""};
+    check(cal_machine_mpi(MPI_COMM_WORLD, 0, &machine, &error), &error, "ranks");
+    const int count = number_of("CAL_WORLDS", 8), first = number_of("CAL_FIRST", 0);
+    for (int i = first; i < first + count; i++) {
+        cal_test_made m = cal_test_random_world(i, 0.0, 0);
+        cal_test_take_history(m.world, 0.7, &wanted);
+        cal_test_destroy_made(&m);
+        for (size_t run = 0; size > 1 && run < sizeof runs / sizeof runs[0]; run++) {
+            char who[96];
+            snprintf(who, sizeof who, "world %d, %d ranks, run %d, rank %d", i, size, (int)run, rank);
+            take(i, &runs[run], machine, &found, who);
+            cal_test_compare_histories(&wanted, &found, who);
+        }
+    }
+    if (size > 1) collisions_at_the_end(machine);
+    if (size > 1) memory_that_one_rank_has_not(machine);
+    if (rank == 0) printf("%d random worlds have one history on %d ranks\n", count, size);
+    cal_machine_destroy(machine);
+    MPI_Finalize();
+    return 0;
+}
