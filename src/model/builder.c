@@ -180,6 +180,8 @@ static bool keep_name(cal_builder* builder, const char* name, size_t* offset) {
 // The part that everything that can be added shares: room for the entry and its name, or a failure to remember.
 static void* add_entry(cal_builder* builder, list* items, size_t item_size, const char* noun, bool cookie_fits,
                        const char* name, size_t* name_offset) {
+    // It will not be finished: to ask for memory again, for each of a million bodies, would take minutes.
+    if (builder->failure.status == CAL_NO_MEMORY) return NULL;
     if (!cookie_fits) {
         remember(builder, CAL_BAD_ARGUMENT, noun, items->count,
                  "the definition is uninitialised; start from its cal_default_..._def function");
