@@ -1,5 +1,6 @@
 // The account of energy: every flow against a closed form, with every solver, and the same bits everywhere.
 #include "place.h"
+#include "solver/flows.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -390,6 +391,20 @@ static void bad_numbers_give_a_line_and_keep_the_state(void** state) {
     cal_model_destroy(model);
 }
 
+// Where work is tested, control must see that it is no number, though a maximum over shares passes it by.
+static void work_that_is_no_number_is_seen(void** state) {
+    (void)state;
+    double down[CAL_MAX_DOWN] = {1.0}, sums[CAL_MAX_SUMS] = {0.0};
+    cal_flow_integrator* flow = calloc(1, sizeof *flow);
+    assert_non_null(flow);
+    cal_flow_create(flow, &cal_solver_gear, down);
+    cal_flow_start(flow);
+    cal_flow_test(flow, 1e-8, 1.0);
+    cal_flow_follow_up(flow, (double[CAL_FLOW_KINDS]){NAN, 0.0, 0.0}, sums);
+    assert_true(cal_solver_gear.max_count > 0 && isnan(sums[0]));
+    free(flow);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damper_loses_what_an_oscillator_has_lost),
@@ -401,6 +416,7 @@ int main(void) {
         cmocka_unit_test(the_balance_has_the_same_bits_on_lanes_and_threads),
         cmocka_unit_test(the_balance_survives_snapshots_and_checkpoints),
         cmocka_unit_test(bad_numbers_give_a_line_and_keep_the_state),
+        cmocka_unit_test(work_that_is_no_number_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

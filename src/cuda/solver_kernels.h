@@ -7,13 +7,10 @@
 
 #ifndef CAL_SOLVER_KERNELS_ONCE
 #define CAL_SOLVER_KERNELS_ONCE
+#include "pass/sums.h"
+
 // Of the ground's sums, so many are on chip at a time, and as many on their way.
 enum { CAL_SUMS_PIECE = (CAL_TEAM_DOUBLES - CAL_WIDTH) / (2 * CAL_MAX_SUMS) };
-
-CAL_DEVICE static inline double join(double a, double b, bool largest) {
-    // A NaN must win, so that control sees it.
-    return largest ? (a > b || a != a ? a : b) : a + b;
-}
 
 CAL_DEVICE static inline size_t own_instance(int group) { return (size_t)group * CAL_WIDTH + (size_t)CAL_OWN_LANE; }
 
@@ -69,7 +66,7 @@ CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int
             CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) left[k][i] = from[i * CAL_WIDTH];
         }
         CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (next + k < end)
-            sums[i] = join(sums[i], left[k][i], i < SOLVER_MAXIMA);
+            sums[i] = cal_join_sums(sums[i], left[k][i], i < SOLVER_MAXIMA);
     }
 }
 
@@ -97,7 +94,7 @@ CAL_DEVICE static inline void SOLVER(sum_column)(const cal_device_work* work, co
             for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
         }
         CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (step - k >= 0)
-            sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
+            sums[i] = cal_join_sums(kept[k][i], sums[i], i < SOLVER_MAXIMA);
     }
     double* out = work->context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
@@ -139,7 +136,7 @@ CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int number) {
     } else if (own < SOLVER_SUMS) {
         double value = phase == 0 ? 0.0 : *sum;
         const int left = all - (phase - 1) * PIECE, end = phase == 0 ? 0 : left < PIECE ? left : PIECE;
-        for (int i = 0; i < end; i++) value = join(value, now[own * PIECE + i], own < SOLVER_MAXIMA);
+        for (int i = 0; i < end; i++) value = cal_join_sums(value, now[own * PIECE + i], own < SOLVER_MAXIMA);
         *sum = value;
         if (phase == last) work->sums[own] = value;
     }
@@ -178,7 +175,7 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
     for (int block = column->block_count - 1; block >= 0; block--) {
         SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-        for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
+        for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] = cal_join_sums(shares[i], sums[i], i < SOLVER_MAXIMA);
         if (ends) continue;
         double* kept = CAL_KEPT_SHARES(&work, column, block) + CAL_OWN_LANE;
         for (int i = 0; i < SOLVER_SUMS; i++) kept[i * CAL_WIDTH] = shares[i];
@@ -242,17 +239,17 @@ CAL_KERNEL void SOLVER(batch_sums_kernel)(const cal_device_work work) {
         for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = column->child_count > 0 ? from[i * CAL_WIDTH] : 0.0;
         for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
             SOLVER_FOLLOW_UP(&own, column, block, shares);
-            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
+            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = cal_join_sums(shares[i], sums[i], i < SOLVER_MAXIMA);
         }
         if (column->parent < 0) {
-            for (int i = 0; i < SOLVER_SUMS; i++) all[i] = join(all[i], sums[i], i < SOLVER_MAXIMA);
+            for (int i = 0; i < SOLVER_SUMS; i++) all[i] = cal_join_sums(all[i], sums[i], i < SOLVER_MAXIMA);
             continue;
         }
         double* to =
             context.scratch + work.layout.columns[column->parent].end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
         for (int i = 0; i < SOLVER_SUMS; i++) {
             const double before = column->child_index == 0 ? 0.0 : to[i * CAL_WIDTH];
-            to[i * CAL_WIDTH] = join(before, sums[i], i < SOLVER_MAXIMA);
+            to[i * CAL_WIDTH] = cal_join_sums(before, sums[i], i < SOLVER_MAXIMA);
         }
     }
     double* out = work.sums + (size_t)group * CAL_MAX_SUMS * CAL_WIDTH + CAL_OWN_LANE;

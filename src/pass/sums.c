@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-static double join(double a, double b, bool largest) {
-    // A NaN must win, so that control sees it.
-    return largest ? (a > b || a != a ? a : b) : a + b;
-}
-
 static double* end_sums(const cal_context* context, int column) {
     const size_t end = column < 0 ? 0 : context->layout->columns[column].end_slot;
     return context->scratch + end + CAL_DOWN_COUNT * (size_t)context->layout->width;
@@ -31,8 +26,9 @@ static void gather_sums(const cal_context* context, const cal_column* column, in
     for (int i = 0; i < column->most_pulls * column->lanes; i++)
         for (int k = 0; k < count && rows[i] != CAL_NO_ROW; k++) {
             double* own = &sums[k * layout->width + i % column->lanes];
+            const double left = context->scratch[rows[i] + (size_t)(k * next)];
             // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): cal_sums_add has cleared `count` rows
-            *own = join(*own, context->scratch[rows[i] + (size_t)(k * next)], k < context->solver_ops->max_count);
+            *own = cal_join_sums(*own, left, k < context->solver_ops->max_count);
         }
 }
 
@@ -57,13 +53,14 @@ void cal_sums_add(const cal_context* context, int index) {
         if (!column->is_long) {
             for (int k = 0; k < count; k++)
                 for (int lane = 0; lane < width; lane++)
-                    sums[k * width + lane] = join(shares[k * width + lane], sums[k * width + lane], k < ops->max_count);
+                    sums[k * width + lane] =
+                        cal_join_sums(shares[k * width + lane], sums[k * width + lane], k < ops->max_count);
             continue;
         }
         const int live = column->node_count - (block - column->first_block) * width;
         for (int lane = (live < width ? live : width) - 1; lane >= 0; lane--)
             for (int k = 0; k < count; k++)
-                sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
+                sums[k * width] = cal_join_sums(shares[k * width + lane], sums[k * width], k < ops->max_count);
     }
     // Where component k of a lane is: rows of mixed columns, lane by lane; else side by side.
     const bool rows = column->mixed && !layout->by_lane;
@@ -89,6 +86,6 @@ void cal_sums_pull(const cal_context* context, int index) {
         double* own = to + column->parent_lane[lane];
         for (int k = 0; k < count; k++)
             own[k * parent_lanes] =
-                join(own[k * parent_lanes], from[k * lanes + lane], k < context->solver_ops->max_count);
+                cal_join_sums(own[k * parent_lanes], from[k * lanes + lane], k < context->solver_ops->max_count);
     }
 }

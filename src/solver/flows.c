@@ -1,5 +1,7 @@
 // See flows.h.
 #include "solver/flows.h"
+#include "pass/sums.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -54,7 +56,7 @@ void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KIND
     for (int k = 0; k < f->ops->sum_count && f->context.scale; k++)
         for (int i = 0; i < CAL_FLOW_LANES; i++) {
             const double share = shares[CAL_SHARE(k, CAL_FLOW_LANES, i)];
-            sums[k] = k >= f->ops->max_count ? sums[k] + share : share > sums[k] ? share : sums[k];
+            sums[k] = cal_join_sums(share, sums[k], k < f->ops->max_count);
         }
 }
 
