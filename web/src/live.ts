@@ -92,8 +92,12 @@ export class Live {
     this.heard = performance.now();
     if (data instanceof ArrayBuffer) {
       const frame = decodeFrame(data, this.drawn);
-      this.listener.frame(frame);
-      this.socket?.send(new Uint32Array([frame.number]));
+      try {
+        this.listener.frame(frame);
+      } finally {
+        // Also of one that could not be drawn: the server sends no more than a few that nobody has answered.
+        this.socket?.send(new Uint32Array([frame.number]));
+      }
       return;
     }
     const message = JSON.parse(data) as { say: string };
