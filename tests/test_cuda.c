@@ -66,7 +66,10 @@ static void simulations_have_the_bits_of_one_core(void** state) {
                                           {"tree:height=4,fanout=3,joint=ball", "iec"},
                                           {"humanoid", "rk4"},
                                           {"stickman", "euler"},
-                                          {"fourbar:n=2", "gear"}};
+                                          {"fourbar:n=2", "gear"},
+                                          {"ring:n=12", "gear"},
+                                          {"tower:n=5", "rkf"},
+                                          {"net:wide=2,tall=3", "implicit"}};
     cal_machine* machine = make_machine();
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);
