@@ -90,6 +90,8 @@ static const double times[] = {0.01, 0.0234, 0.05};
 static void instances_are_simulations(void** state) {
     (void)state;
     static const char* const runs[][2] = {{"fourbar:n=2", "gear"},
+                                          {"tower:n=4", "gear"},
+                                          {"ring:n=8", "rkf"},
                                           {"fourbar:n=2", "rkf"},
                                           {"bricard", "rk4"},
                                           {"fourbar", "bdf"},
