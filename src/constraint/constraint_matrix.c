@@ -423,35 +423,49 @@ static double largest_kept(const cal_constraints* set, const double* values) {
     return out;
 }
 
-// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree.
-static void solve_loops(cal_constraints* set) {
-    const int count = set->row_count, degrees = set->model->v_count;
-    double *r = set->work, *lambda = set->rest, *change = set->effort, before = (double)INFINITY;
-    memset(set->lambda, 0, (size_t)count * sizeof(double));
-    memset(set->change, 0, (size_t)degrees * sizeof(double));
-    memcpy(r, set->right, (size_t)count * sizeof(double));
-    const double negligible = ROUNDING * largest_kept(set, r);
-    for (int k = 0; k < MOST_REFINEMENTS; k++) {
-        const double now = largest_kept(set, r);
+// One solution for set->work, added to set->lambda and set->change; what is left goes into set->work. Returns the largest of what each node's
+// motion has along a row.
+static double add_solution(cal_constraints* set, bool loaded) {
+    const int degrees = set->model->v_count;
+    double *r = set->work, *lambda = set->rest, *change = set->effort, largest = 0.0;
+    cal_loop_factor_solve(set->loop_factor, set->row_of, r, loaded, lambda, change);
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        set->lambda[i] += lambda[i];
+        for (int n = 0; n < row->node_count; n++) {
+            const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
+            const double along = cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
+            largest = fabs(along) > largest ? fabs(along) : largest;
+            r[i] -= along;
+        }
+    }
+    for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+    return largest;
+}
+
+// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree; loaded: q̈.
+static void solve_loops(cal_constraints* set, bool loaded) {
+    double before = (double)INFINITY;
+    memset(set->lambda, 0, (size_t)set->row_count * sizeof(double));
+    memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
+    memcpy(set->work, set->right, (size_t)set->row_count * sizeof(double));
+    double size = largest_kept(set, set->work);
+    if (loaded) size = fmax(size, add_solution(set, true));
+    const double negligible = ROUNDING * size;
+    for (int k = loaded ? 1 : 0; k < MOST_REFINEMENTS; k++) {
+        const double now = largest_kept(set, set->work);
         // What does not become smaller is rounding.
         if (!(now > negligible && now < 0.5 * before)) break;
         before = now;
-        cal_loop_factor_solve(set->loop_factor, set->row_of, r, lambda, change);
-        for (int i = 0; i < count; i++) {
-            const cal_row* row = &set->rows[i];
-            set->lambda[i] += lambda[i];
-            for (int n = 0; n < row->node_count; n++) {
-                const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
-                r[i] -= cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
-            }
-        }
-        for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+        (void)add_solution(set, false);
     }
 }
 
+void cal_matrix_solve_loaded(cal_constraints* set) { solve_loops(set, true); }
+
 void cal_matrix_solve(cal_constraints* set) {
     if (set->loops) {
-        solve_loops(set);
+        solve_loops(set, false);
         return;
     }
     const int count = set->row_count;
@@ -480,7 +494,7 @@ void cal_matrix_find_change(cal_constraints* set) {
 
 void cal_matrix_correct(cal_constraints* set) {
     if (set->loops) {
-        solve_loops(set);
+        solve_loops(set, false);
         return;
     }
     cal_skyline_solve(&set->matrix, set->right);

@@ -19,6 +19,8 @@ void cal_matrix_make(cal_constraints* set);
 void cal_matrix_factor(cal_constraints* set, double shift);
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped. In the order of the tree set->change comes with it.
 void cal_matrix_solve(cal_constraints* set);
+// The same in the order of the tree with a load (loop_factor.h): set->change ← q̈.
+void cal_matrix_solve_loaded(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ λ of that solution.
 void cal_matrix_find_change(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ set->right, which is scaled already: a solution without refinement, for corrections.

@@ -87,6 +87,12 @@ CAL_WIDE_INLINE void own_inertia(const cal_node* node, const double* R, inertia*
     for (int i = 0; i < 3; i++) I->M[i] = node->mass, I->M[3 + i] = 0.0;
 }
 
+// For what the node's motion asks for, later.
+CAL_WIDE_INLINE void keep_own(const inertia* I, double* own) {
+    for (int i = 0; i < 6; i++) own[i] = I->J[i];
+    own[6] = I->H[7], own[7] = I->H[2], own[8] = I->H[3];
+}
+
 // Component i of a × b.
 CAL_WIDE_INLINE double cross(const double* a, const double* b, int i) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -288,6 +294,7 @@ CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, 
     if (v.rows > 0)
         for (double* x = v.E; x < v.c; x++) *x = 0.0;
     own_inertia(node, motions[n].rotation, &I);
+    keep_own(&I, f->own + CAL_LOOP_OWN * (size_t)n);
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
         pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, &I);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
@@ -332,6 +339,38 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     close_rows(f, ground, &v, shift, NULL);
     show_rows(f, ground, &v, first_row);
+}
+
+// --- Loads -------------------------------------------------------------------------------------------------------------------
+
+// What a rigid body's motion asks for about its origin: f⁰ = m a + α × h + ω × (ω × h), n⁰ = h × a + J α + ω × J ω.
+CAL_WIDE_INLINE void load_node(double mass, const double* own, const double* w, const double* al, const double* a,
+                               double* out) {
+    const double *J = own, *h = own + 6;
+    const double turn[3] = {J[0] * w[0] + J[3] * w[1] + J[4] * w[2], J[3] * w[0] + J[1] * w[1] + J[5] * w[2],
+                            J[4] * w[0] + J[5] * w[1] + J[2] * w[2]},
+                 spin[3] = {J[0] * al[0] + J[3] * al[1] + J[4] * al[2], J[3] * al[0] + J[1] * al[1] + J[5] * al[2],
+                            J[4] * al[0] + J[5] * al[1] + J[2] * al[2]};
+    const double swing[3] = {cross(w, h, 0), cross(w, h, 1), cross(w, h, 2)};
+    for (int i = 0; i < 3; i++) {
+        out[i] = cross(h, a, i) + spin[i] + cross(w, turn, i);
+        out[3 + i] = mass * a[i] + cross(al, h, i) + cross(w, swing, i);
+    }
+}
+
+CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
+    const double* gravity = f->model->gravity;
+    for (int n = 0; n < f->model->node_count; n++) {
+        const double *angular = accelerations + SIX * (size_t)n, *linear = angular + 3;
+        const double a[3] = {linear[0] - gravity[0], linear[1] - gravity[1], linear[2] - gravity[2]};
+        load_node(f->model->nodes[n].mass, f->own + CAL_LOOP_OWN * (size_t)n, motions[n].angular, angular, a,
+                  f->load + SIX * (size_t)n);
+    }
+}
+
+void cal_loop_factor_push(cal_loop_factor* f, int node, const double force[3], const double torque[3]) {
+    double* p = f->load + SIX * (size_t)node;
+    for (int i = 0; i < 3; i++) p[i] -= torque[i], p[3 + i] -= force[i];
 }
 
 // --- Solving -----------------------------------------------------------------------------------------------------------------
@@ -383,17 +422,22 @@ CAL_WIDE_INLINE void pull_demand(const cal_loop_factor* f, int child, const view
     for (int r = from.closed; r < from.rows; r++) to->c[above[r]] += from.c[r];
 }
 
-CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, const int32_t* first_row, const double* right) {
+CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, const int32_t* first_row, const double* right,
+                             bool loaded) {
     const view v = look_at(f, n);
     const size_t first_v = (size_t)f->model->nodes[n].first_v, first = SIX * first_v;
     double p[SIX] = {0.0}, *eta = f->share + first_v;
+    if (loaded) memcpy(p, f->load + SIX * (size_t)n, sizeof p);
     for (int r = 0; r < v.rows; r++) v.c[r] = 0.0;
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
         carry(f->tree->arm + 3 * (size_t)c, f->bias + SIX * (size_t)c, p);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_demand(f, c, &v);
     }
     if (v.closed > 0) demand(f, n, &v, first_row, right, p);
-    for (int d = 0; d < degrees; d++) eta[d] = -dot6(f->tree->axes + first + SIX * d, p);
+    for (int d = 0; d < degrees; d++) {
+        const double along = dot6(f->tree->axes + first + SIX * d, p);
+        eta[d] = loaded ? f->forces[first_v + (size_t)d] - along : -along;
+    }
     divide(f->root + first, degrees, eta);
     for (int d = 0; d < degrees; d++) {
         for (int r = v.closed; r < v.rows; r++) v.c[r] += v.y[SIX * r + d] * eta[d];
@@ -428,17 +472,24 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int3
     if (v.closed > 0) answer(f, n, &v, first_row, a, lambda);
 }
 
-CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
-                                  double* u) {
+CAL_WIDE_INLINE void go_inbound(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded) {
+    for (int n = f->model->node_count - 1; n >= 0; n--) {
+        const int degrees = cal_kind_v(f->model->nodes[n].kind);
+        if (degrees == 1)
+            inbound(f, n, 1, first_row, right, loaded);
+        else
+            inbound(f, n, degrees, first_row, right, loaded);
+    }
+}
+
+CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded,
+                                  double* lambda, double* u) {
     const cal_model* model = f->model;
     const int ground = model->node_count;
-    for (int n = ground - 1; n >= 0; n--) {
-        const int degrees = cal_kind_v(model->nodes[n].kind);
-        if (degrees == 1)
-            inbound(f, n, 1, first_row, right);
-        else
-            inbound(f, n, degrees, first_row, right);
-    }
+    if (loaded)
+        go_inbound(f, first_row, right, true);
+    else
+        go_inbound(f, first_row, right, false);
     const view v = look_at(f, ground);
     memset(f->motion + SIX * (size_t)ground, 0, SIX * sizeof(double));
     if (v.rows > 0) {
@@ -493,7 +544,13 @@ void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions,
     compute_fronts(f, motions, rows, first_row, shift);
 }
 
-void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
-                           double* u) {
-    solve_fronts(f, first_row, right, lambda, u);
+void cal_loop_factor_load(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations,
+                          const double* forces) {
+    f->forces = forces;
+    load_fronts(f, motions, accelerations);
+}
+
+void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded,
+                           double* lambda, double* u) {
+    solve_fronts(f, first_row, right, loaded, lambda, u);
 }

@@ -256,8 +256,9 @@ static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
 
 void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
-    void* arrays[] = {f->size,   f->fronts, f->list, f->at,   f->above, f->touches, f->pivots,  f->store, f->bias,
-                      f->motion, f->share,  f->give, f->root, f->gross, f->left,    f->inertia, f->views};
+    void* arrays[] = {f->size,  f->fronts,  f->list,   f->at,    f->above, f->touches, f->pivots,
+                      f->store, f->bias,    f->motion, f->share, f->give,  f->root,    f->gross,
+                      f->left,  f->inertia, f->views,  f->own,   f->load};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -276,6 +277,8 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         for (int c = 0; f->size && c < model->constraint_count; c++)
             f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
         f->inertia = cal_allocate(CAL_LOOP_INERTIA * fronts, sizeof(double));
+        f->own = cal_allocate(CAL_LOOP_OWN * fronts, sizeof(double));
+        f->load = cal_allocate(6 * fronts, sizeof(double));
         f->bias = cal_allocate(6 * fronts, sizeof(double));
         f->motion = cal_allocate(6 * fronts, sizeof(double));
         f->share = cal_allocate(degrees, sizeof(double));
@@ -283,8 +286,8 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
-        good = f->fronts && f->views && f->size && f->inertia && f->bias && f->motion && f->share && f->give &&
-               f->root && f->gross && f->left && find_fronts(f, mark);
+        good = f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias && f->motion &&
+               f->share && f->give && f->root && f->gross && f->left && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;
