@@ -1,6 +1,7 @@
 // Loops closed in the order of the tree: the numbers (loop_factor.h).
 #include "constraint/loop_factor.h"
 #include "base/wide.h"
+#include "math/four.h"
 #include <math.h>
 #include <string.h>
 
@@ -58,87 +59,93 @@ CAL_WIDE_INLINE void place_node(cal_loop_factor* f, int n, const cal_node_motion
         arm[i] = motions[n].origin[i] - (node->parent < 0 ? 0.0 : motions[node->parent].origin[i]);
 }
 
-// A symmetric matrix ((J, H), (Hᵀ, M)) of three by three blocks: J and M as xx, yy, zz, xy, xz, yz, H as rows.
+// A symmetric matrix ((J, Gᵀ), (G, M)) of three by three blocks, column by column, three numbers in four lanes each. What makes J and M differ
+// from their transposes is rounding.
 typedef struct inertia {
-    double J[6], H[9], M[6];
+    cal_four J[3], G[3], M[3];
 } inertia;
 _Static_assert(sizeof(inertia) == CAL_LOOP_INERTIA * sizeof(double), "as many as are allocated");
 
-// J = tr Σ − Σ, H = h×, M = m in the world's axes, Σ and h the body's second and first moments.
-CAL_WIDE_INLINE void own_inertia(const cal_node* node, const double* R, inertia* I) {
+CAL_WIDE_INLINE void store_inertia(const inertia* I, double* to) {
+    for (int j = 0; j < 3; j++) {
+        cal_store_four(I->J[j], to + 4 * j);
+        cal_store_four(I->G[j], to + 12 + 4 * j);
+        cal_store_four(I->M[j], to + 24 + 4 * j);
+    }
+}
+
+CAL_WIDE_INLINE void transpose(const cal_four* from, cal_four* to) {
+    const cal_four low = CAL_SHUFFLE(from[0], from[1], 0, 4, 1, 5), high = CAL_SHUFFLE(from[0], from[1], 2, 6, 3, 7);
+    to[0] = CAL_SHUFFLE(low, from[2], 0, 1, 4, 7), to[1] = CAL_SHUFFLE(low, from[2], 2, 3, 5, 7);
+    to[2] = CAL_SHUFFLE(high, from[2], 0, 1, 6, 7);
+}
+
+// Columns a times three numbers.
+CAL_WIDE_INLINE cal_four combine(const cal_four* a, double x, double y, double z) {
+    return a[0] * x + a[1] * y + a[2] * z;
+}
+
+// J = R Θ Rᵀ, Gᵀ = h×, M = m in the world's axes, Θ = tr Σ − Σ with Σ and h the body's second and first moments. own: J and h are kept there.
+CAL_WIDE_INLINE void own_inertia(const cal_node* node, const double* R, inertia* I, double* own) {
     const double *s = node->second_moment, *m = node->moment;
-    double rows[9] = {0}, h[3]; // of R Σ
-    const double *x = rows, *y = rows + 3, *z = rows + 6;
-    for (int i = 0; i < 3; i++) {
-        const double *r = R + 3 * i, first = r[0] * s[0] + r[1] * s[3] + r[2] * s[4],
-                     second = r[0] * s[3] + r[1] * s[1] + r[2] * s[5], third = r[0] * s[4] + r[1] * s[5] + r[2] * s[2];
-        double* row = rows + 3 * i;
-        row[0] = first, row[1] = second, row[2] = third;
-        h[i] = r[0] * m[0] + r[1] * m[1] + r[2] * m[2];
+    const cal_four rows[3] = {cal_load_four(R), cal_load_four(R + 3), cal_load_four(R + 6)};
+    cal_four axes[3];
+    transpose(rows, axes);
+    const cal_four turned[3] = {combine(axes, s[1] + s[2], -s[3], -s[4]), combine(axes, -s[3], s[0] + s[2], -s[5]),
+                                combine(axes, -s[4], -s[5], s[0] + s[1])};
+    const cal_four h = combine(axes, m[0], m[1], m[2]);
+    for (int j = 0; j < 3; j++) {
+        I->J[j] = combine(turned, R[3 * j], R[3 * j + 1], R[3 * j + 2]);
+        cal_store_four(I->J[j], own + 4 * j);
     }
-    const double xx = x[0] * R[0] + x[1] * R[1] + x[2] * R[2], yy = y[0] * R[3] + y[1] * R[4] + y[2] * R[5],
-                 zz = z[0] * R[6] + z[1] * R[7] + z[2] * R[8];
-    I->J[0] = yy + zz, I->J[1] = xx + zz, I->J[2] = xx + yy;
-    I->J[3] = -(x[0] * R[3] + x[1] * R[4] + x[2] * R[5]);
-    I->J[4] = -(x[0] * R[6] + x[1] * R[7] + x[2] * R[8]);
-    I->J[5] = -(y[0] * R[6] + y[1] * R[7] + y[2] * R[8]);
-    I->H[0] = I->H[4] = I->H[8] = 0.0;
-    I->H[1] = -h[2], I->H[2] = h[1], I->H[3] = h[2], I->H[5] = -h[0], I->H[6] = -h[1], I->H[7] = h[0];
-    for (int i = 0; i < 3; i++) I->M[i] = node->mass, I->M[3 + i] = 0.0;
+    cal_store_four(h, own + 12);
+    const cal_four x = {0.0, -1.0, 1.0, 0.0}, y = {1.0, 0.0, -1.0, 0.0}, z = {-1.0, 1.0, 0.0, 0.0};
+    I->G[0] = x * CAL_SHUFFLE(h, h, 0, 2, 1, 3), I->G[1] = y * CAL_SHUFFLE(h, h, 2, 1, 0, 3);
+    I->G[2] = z * CAL_SHUFFLE(h, h, 1, 0, 2, 3);
+    for (int j = 0; j < 3; j++) I->M[j] = (cal_four){0.0}, I->M[j][j] = node->mass;
 }
 
-// For what the node's motion asks for, later.
-CAL_WIDE_INLINE void keep_own(const inertia* I, double* own) {
-    for (int i = 0; i < 6; i++) own[i] = I->J[i];
-    own[6] = I->H[7], own[7] = I->H[2], own[8] = I->H[3];
-}
-
-// Component i of a × b.
-CAL_WIDE_INLINE double cross(const double* a, const double* b, int i) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    return a[j] * b[k] - a[k] * b[j];
-}
-
-// I += Xᵀ I_child X with X = ((1, 0), (−s×, 1)), s the child's arm: M, H' = H + s× M, J + s× H'ᵀ − H s×.
-CAL_WIDE_INLINE void pull_inertia(const inertia* child, const double* s, inertia* I) {
-    static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
-    const double *m = child->M, M[9] = {m[0], m[3], m[4], m[3], m[1], m[5], m[4], m[5], m[2]};
-    double H[9];
-    for (int j = 0; j < 3; j++) { // columns of M are its rows
-        const double* c = M + 3 * j;
-        for (int i = 0; i < 3; i++) H[3 * i + j] = child->H[3 * i + j] + cross(s, c, i);
+// I += Xᵀ I_child X with X = ((1, 0), (−s×, 1)), s the child's arm: M, G' = G − M s×, J + s× G' − Gᵀ s×.
+CAL_WIDE_INLINE void pull_inertia(const double* child, const double* s, inertia* I) {
+    cal_four J[3], G[3], M[3], rows[3];
+    for (int j = 0; j < 3; j++) {
+        J[j] = cal_load_four(child + 4 * j), G[j] = cal_load_four(child + 12 + 4 * j);
+        M[j] = cal_load_four(child + 24 + 4 * j);
     }
-    for (int i = 0; i < 6; i++)
-        I->J[i] += child->J[i] + (cross(s, H + 3 * column[i], row[i]) + cross(s, child->H + 3 * row[i], column[i]));
-    for (int i = 0; i < 9; i++) I->H[i] += H[i];
-    for (int i = 0; i < 6; i++) I->M[i] += m[i];
+    transpose(G, rows);
+    const cal_four arm = {s[0], s[1], s[2], 0.0};
+    for (int j = 0; j < 3; j++) {
+        const int k = (j + 1) % 3, l = (j + 2) % 3; // column j of s×: s_l along k, −s_k along l
+        const cal_four moved = G[j] - (M[k] * s[l] - M[l] * s[k]);
+        I->J[j] += J[j] + (cal_cross_four(arm, moved) - (rows[k] * s[l] - rows[l] * s[k]));
+        I->G[j] += moved;
+        I->M[j] += M[j];
+    }
 }
 
-// I += sign · a aᵀ
-CAL_WIDE_INLINE void add_square(inertia* I, double sign, const double* a) {
-    const double u[6] = {sign * a[0], sign * a[1], sign * a[2], sign * a[3], sign * a[4], sign * a[5]};
-    I->J[0] += u[0] * a[0], I->J[1] += u[1] * a[1], I->J[2] += u[2] * a[2];
-    I->J[3] += u[0] * a[1], I->J[4] += u[0] * a[2], I->J[5] += u[1] * a[2];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) I->H[3 * i + j] += u[i] * a[3 + j];
-    I->M[0] += u[3] * a[3], I->M[1] += u[4] * a[4], I->M[2] += u[5] * a[5];
-    I->M[3] += u[3] * a[4], I->M[4] += u[3] * a[5], I->M[5] += u[4] * a[5];
+// I ± a aᵀ
+CAL_WIDE_INLINE void add_square(inertia* I, bool adds, const double* a) {
+    const cal_four turn = cal_load_four(a), force = cal_load_three(a + 3);
+    for (int j = 0; j < 3; j++) {
+        const cal_four J = turn * a[j], G = force * a[j], M = force * a[3 + j];
+        I->J[j] = adds ? I->J[j] + J : I->J[j] - J;
+        I->G[j] = adds ? I->G[j] + G : I->G[j] - G;
+        I->M[j] = adds ? I->M[j] + M : I->M[j] - M;
+    }
 }
 
-// What I makes of a turn and of a displacement; added to out.
-CAL_WIDE_INLINE void add_turn(const inertia* I, const double* w, double* out) {
-    const double *J = I->J, *H = I->H;
-    out[0] += J[0] * w[0] + J[3] * w[1] + J[4] * w[2];
-    out[1] += J[3] * w[0] + J[1] * w[1] + J[5] * w[2];
-    out[2] += J[4] * w[0] + J[5] * w[1] + J[2] * w[2];
-    for (int j = 0; j < 3; j++) out[3 + j] += H[j] * w[0] + H[3 + j] * w[1] + H[6 + j] * w[2];
+// What I makes of a turn, and of a displacement, which is added.
+CAL_WIDE_INLINE void find_turn(const inertia* I, const double* w, double* out) {
+    const cal_four turn = combine(I->J, w[0], w[1], w[2]), force = combine(I->G, w[0], w[1], w[2]);
+    cal_store_four(turn, out);
+    cal_store_three(force, out + 3);
 }
 CAL_WIDE_INLINE void add_displacement(const inertia* I, const double* v, double* out) {
-    const double *M = I->M, *H = I->H;
-    for (int i = 0; i < 3; i++) out[i] += H[3 * i] * v[0] + H[3 * i + 1] * v[1] + H[3 * i + 2] * v[2];
-    out[3] += M[0] * v[0] + M[3] * v[1] + M[4] * v[2];
-    out[4] += M[3] * v[0] + M[1] * v[1] + M[5] * v[2];
-    out[5] += M[4] * v[0] + M[5] * v[1] + M[2] * v[2];
+    const cal_four force = combine(I->M, v[0], v[1], v[2]);
+    for (int i = 0; i < 3; i++) {
+        out[i] += I->G[i][0] * v[0] + I->G[i][1] * v[1] + I->G[i][2] * v[2];
+        out[3 + i] += force[i];
+    }
 }
 
 // What a child's open rows bring: E at its parent's origin, Λ and y² so far.
@@ -209,7 +216,7 @@ CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, double
             for (int j = 0; j < k; j++) v->L[i * k + j] -= g[i] * g[j];
             add6(v->E + SIX * i, -g[i], e);
         }
-        if (I) add_square(I, 1.0, e);
+        if (I) add_square(I, true, e);
     }
     for (int i = 0; i < v->closed; i++) {
         const double left = v->L[i * k + i] > 0.0 ? v->L[i * k + i] : 0.0;
@@ -241,13 +248,13 @@ CAL_WIDE_INLINE void find_root(double* D, int degrees) {
 
 // V = I S of a joint, 6 numbers per degree of freedom.
 CAL_WIDE_INLINE void respond(const inertia* I, int kind, int degrees, const double* S, double* V) {
-    for (int i = 0; i < SIX * degrees; i++) V[i] = 0.0;
     if (kind == CAL_PRISMATIC) {
+        for (int i = 0; i < SIX; i++) V[i] = 0.0;
         add_displacement(I, S + 3, V);
         return;
     }
     for (int d = 0; d < degrees; d++) {
-        add_turn(I, S + SIX * d, V + SIX * d);
+        find_turn(I, S + SIX * d, V + SIX * d);
         if (kind == CAL_FREE) add_displacement(I, S + SIX * d + 3, V + SIX * d);
     }
 }
@@ -268,7 +275,7 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
     for (int d = 0; d < degrees; d++) {
         for (int e = 0; e < d; e++) add6(V + SIX * d, -C[d * degrees + e], V + SIX * e);
         for (int i = 0; i < SIX; i++) V[SIX * d + i] *= C[d * degrees + d];
-        add_square(I, -1.0, V + SIX * d);
+        add_square(I, false, V + SIX * d);
     }
     for (int r = v->closed; r < k; r++) {
         double *y = v->y + SIX * r, *E = v->E + SIX * r;
@@ -290,27 +297,30 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
 CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, const cal_node_motion* motions,
                                    const cal_row* rows, const int32_t* first_row, double shift) {
     const cal_node* node = &f->model->nodes[n];
-    inertia *all = (inertia*)f->inertia, I; // here, where nothing else is written, and not in the array
+    double* all = f->inertia;
+    inertia I; // here, where nothing else is written, and not in the array
     if (v.rows > 0)
         for (double* x = v.E; x < v.c; x++) *x = 0.0;
-    own_inertia(node, motions[n].rotation, &I);
-    keep_own(&I, f->own + CAL_LOOP_OWN * (size_t)n);
+    own_inertia(node, motions[n].rotation, &I, f->own + CAL_LOOP_OWN * (size_t)n);
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
-        pull_inertia(&all[c], f->tree->arm + 3 * (size_t)c, &I);
+        pull_inertia(all + CAL_LOOP_INERTIA * (size_t)c, f->tree->arm + 3 * (size_t)c, &I);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     }
     if (v.rows > 0 && f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
     if (v.closed > 0) close_rows(f, n, &v, shift, &I), show_rows(f, n, &v, first_row);
     give_way(f, node, kind, &v, &I);
-    all[n] = I;
+    store_inertia(&I, all + CAL_LOOP_INERTIA * (size_t)n);
 }
 
-// The same with numbers of rows that a compiler knows: those of hinges in a plane, alone and one loop on another.
-CAL_WIDE_INLINE void compute_known(cal_loop_factor* f, int n, int count, int closed, view v,
-                                   const cal_node_motion* motions, const cal_row* rows, const int32_t* first_row,
-                                   double shift) {
-    v.rows = count, v.closed = closed;
-    compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
+// Numbers of rows that a compiler knows: those of hinges in a plane, alone and one loop on another.
+enum { SHAPE_OTHER, SHAPE_ANY, SHAPE_OPEN, SHAPE_CLOSED, SHAPE_BETWEEN }; // other: of other joints
+CAL_WIDE_INLINE int shape_of(const view* v) {
+    if (v->rows == 2) return v->closed == 0 ? SHAPE_OPEN : v->closed == 2 ? SHAPE_CLOSED : SHAPE_ANY;
+    return v->rows == 4 && v->closed == 2 ? SHAPE_BETWEEN : SHAPE_ANY;
+}
+CAL_WIDE_INLINE view view_known(view v, int rows, int closed) {
+    v.rows = rows, v.closed = closed;
+    return v;
 }
 
 CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
@@ -320,16 +330,15 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
     for (int n = model->node_count - 1; n >= 0; n--) {
         const int kind = model->nodes[n].kind;
         const view v = look_at(f, n);
-        if (kind != CAL_REVOLUTE)
-            compute_front(f, n, kind, v, motions, rows, first_row, shift);
-        else if (v.rows == 2 && v.closed == 0)
-            compute_known(f, n, 2, 0, v, motions, rows, first_row, shift);
-        else if (v.rows == 2 && v.closed == 2)
-            compute_known(f, n, 2, 2, v, motions, rows, first_row, shift);
-        else if (v.rows == 4 && v.closed == 2)
-            compute_known(f, n, 4, 2, v, motions, rows, first_row, shift);
-        else
-            compute_front(f, n, CAL_REVOLUTE, v, motions, rows, first_row, shift);
+#define COMPUTE(kind, v) compute_front(f, n, kind, v, motions, rows, first_row, shift)
+        switch (kind == CAL_REVOLUTE ? shape_of(&v) : SHAPE_OTHER) {
+        case SHAPE_OPEN: COMPUTE(CAL_REVOLUTE, view_known(v, 2, 0)); break;
+        case SHAPE_CLOSED: COMPUTE(CAL_REVOLUTE, view_known(v, 2, 2)); break;
+        case SHAPE_BETWEEN: COMPUTE(CAL_REVOLUTE, view_known(v, 4, 2)); break;
+        case SHAPE_ANY: COMPUTE(CAL_REVOLUTE, v); break;
+        default: COMPUTE(kind, v);
+        }
+#undef COMPUTE
     }
     const int ground = model->node_count;
     const view v = look_at(f, ground);
@@ -343,28 +352,21 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
 
 // --- Loads -------------------------------------------------------------------------------------------------------------------
 
-// What a rigid body's motion asks for about its origin: f⁰ = m a + α × h + ω × (ω × h), n⁰ = h × a + J α + ω × J ω.
-CAL_WIDE_INLINE void load_node(double mass, const double* own, const double* w, const double* al, const double* a,
-                               double* out) {
-    const double *J = own, *h = own + 6;
-    const double turn[3] = {J[0] * w[0] + J[3] * w[1] + J[4] * w[2], J[3] * w[0] + J[1] * w[1] + J[5] * w[2],
-                            J[4] * w[0] + J[5] * w[1] + J[2] * w[2]},
-                 spin[3] = {J[0] * al[0] + J[3] * al[1] + J[4] * al[2], J[3] * al[0] + J[1] * al[1] + J[5] * al[2],
-                            J[4] * al[0] + J[5] * al[1] + J[2] * al[2]};
-    const double swing[3] = {cross(w, h, 0), cross(w, h, 1), cross(w, h, 2)};
-    for (int i = 0; i < 3; i++) {
-        out[i] = cross(h, a, i) + spin[i] + cross(w, turn, i);
-        out[3 + i] = mass * a[i] + cross(al, h, i) + cross(w, swing, i);
-    }
-}
-
+// What rigid bodies' motions ask for about their origins: f⁰ = m a + α × h + ω × (ω × h), n⁰ = h × a + J α + ω × J ω.
 CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
-    const double* gravity = f->model->gravity;
+    const cal_four gravity = cal_load_three(f->model->gravity);
     for (int n = 0; n < f->model->node_count; n++) {
-        const double *angular = accelerations + SIX * (size_t)n, *linear = angular + 3;
-        const double a[3] = {linear[0] - gravity[0], linear[1] - gravity[1], linear[2] - gravity[2]};
-        load_node(f->model->nodes[n].mass, f->own + CAL_LOOP_OWN * (size_t)n, motions[n].angular, angular, a,
-                  f->load + SIX * (size_t)n);
+        const double *own = f->own + CAL_LOOP_OWN * (size_t)n, *speed = motions[n].angular,
+                     *faster = accelerations + SIX * (size_t)n;
+        double* p = f->load + SIX * (size_t)n;
+        const cal_four J[3] = {cal_load_four(own), cal_load_four(own + 4), cal_load_four(own + 8)};
+        const cal_four h = cal_load_four(own + 12), w = cal_load_four(speed), al = cal_load_four(faster),
+                       beside = cal_load_four(faster + 2), a = CAL_SHUFFLE(beside, beside, 1, 2, 3, 0) - gravity;
+        const cal_four turn = combine(J, speed[0], speed[1], speed[2]),
+                       spin = combine(J, faster[0], faster[1], faster[2]);
+        cal_store_four(cal_cross_four(h, a) + spin + cal_cross_four(w, turn), p);
+        cal_store_four(a * f->model->nodes[n].mass + cal_cross_four(al, h) + cal_cross_four(w, cal_cross_four(w, h)),
+                       p + 3); // and into the next one's, which is written later
     }
 }
 
@@ -422,9 +424,8 @@ CAL_WIDE_INLINE void pull_demand(const cal_loop_factor* f, int child, const view
     for (int r = from.closed; r < from.rows; r++) to->c[above[r]] += from.c[r];
 }
 
-CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, const int32_t* first_row, const double* right,
-                             bool loaded) {
-    const view v = look_at(f, n);
+CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, view v, const int32_t* first_row,
+                             const double* right, bool loaded) {
     const size_t first_v = (size_t)f->model->nodes[n].first_v, first = SIX * first_v;
     double p[SIX] = {0.0}, *eta = f->share + first_v;
     if (loaded) memcpy(p, f->load + SIX * (size_t)n, sizeof p);
@@ -446,11 +447,11 @@ CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, const int32
     memcpy(f->bias + SIX * (size_t)n, p, sizeof p);
 }
 
-CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int32_t* first_row, double* lambda,
+CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, view v, const int32_t* first_row, double* lambda,
                               double* u) {
     const cal_loop_front* front = &f->fronts[n];
     const size_t first_v = (size_t)f->model->nodes[n].first_v, first = SIX * first_v;
-    const view v = look_at(f, n), up = look_at(f, front->parent);
+    const view up = look_at(f, front->parent);
     const double *above = f->motion + SIX * (size_t)front->parent, *s = f->tree->arm + 3 * (size_t)n;
     const int32_t* rows_above = f->above + front->first_above - v.closed;
     double a[SIX], rate[SIX];
@@ -475,10 +476,28 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int3
 CAL_WIDE_INLINE void go_inbound(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded) {
     for (int n = f->model->node_count - 1; n >= 0; n--) {
         const int degrees = cal_kind_v(f->model->nodes[n].kind);
-        if (degrees == 1)
-            inbound(f, n, 1, first_row, right, loaded);
-        else
-            inbound(f, n, degrees, first_row, right, loaded);
+        const view v = look_at(f, n);
+        switch (degrees == 1 ? shape_of(&v) : SHAPE_OTHER) {
+        case SHAPE_OPEN: inbound(f, n, 1, view_known(v, 2, 0), first_row, right, loaded); break;
+        case SHAPE_CLOSED: inbound(f, n, 1, view_known(v, 2, 2), first_row, right, loaded); break;
+        case SHAPE_BETWEEN: inbound(f, n, 1, view_known(v, 4, 2), first_row, right, loaded); break;
+        case SHAPE_ANY: inbound(f, n, 1, v, first_row, right, loaded); break;
+        default: inbound(f, n, degrees, v, first_row, right, loaded);
+        }
+    }
+}
+
+CAL_WIDE_INLINE void go_outbound(cal_loop_factor* f, const int32_t* first_row, double* lambda, double* u) {
+    for (int n = 0; n < f->model->node_count; n++) {
+        const int degrees = cal_kind_v(f->model->nodes[n].kind);
+        const view v = look_at(f, n);
+        switch (degrees == 1 ? shape_of(&v) : SHAPE_OTHER) {
+        case SHAPE_OPEN: outbound(f, n, 1, view_known(v, 2, 0), first_row, lambda, u); break;
+        case SHAPE_CLOSED: outbound(f, n, 1, view_known(v, 2, 2), first_row, lambda, u); break;
+        case SHAPE_BETWEEN: outbound(f, n, 1, view_known(v, 4, 2), first_row, lambda, u); break;
+        case SHAPE_ANY: outbound(f, n, 1, v, first_row, lambda, u); break;
+        default: outbound(f, n, degrees, v, first_row, lambda, u);
+        }
     }
 }
 
@@ -499,13 +518,7 @@ CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, 
         demand(f, ground, &v, first_row, right, NULL);
         answer(f, ground, &v, first_row, NULL, lambda);
     }
-    for (int n = 0; n < ground; n++) {
-        const int degrees = cal_kind_v(model->nodes[n].kind);
-        if (degrees == 1)
-            outbound(f, n, 1, first_row, lambda, u);
-        else
-            outbound(f, n, degrees, first_row, lambda, u);
-    }
+    go_outbound(f, first_row, lambda, u);
 }
 
 void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, const double* u, double* tau) {

@@ -19,8 +19,8 @@
 #pragma once
 #include "pass/mass_factor.h"
 
-// Of a front; numbers of a symmetric matrix; of one of three rows and a vector.
-enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 21, CAL_LOOP_OWN = 9 };
+// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector.
+enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16 };
 
 typedef struct cal_loop_front {
     int32_t first, count;             // its constraints in the list: those that are closed here, then those that go on
