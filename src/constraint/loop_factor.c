@@ -5,30 +5,62 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIX = 6, SQUARE = 36 };
+enum { SIX = 6, EIGHT = CAL_LOOP_WRENCH, SQUARE = 36 };
 // Squares of y that are rounding, of the row that is moved most easily among those of its front.
 static const double IMMOVABLE = 1e-24;
 
-typedef cal_loop_view view;
+// A front's numbers, and how many there are, which a compiler may know.
+typedef struct view {
+    const cal_loop_view* at;
+    int rows, closed;
+} view;
 
-CAL_WIDE_INLINE view look_at(const cal_loop_factor* f, int n) { return f->views[n]; }
+CAL_WIDE_INLINE view look_at(const cal_loop_factor* f, int n) {
+    return (view){&f->views[n], f->views[n].rows, f->views[n].closed};
+}
+
+CAL_WIDE_INLINE double dot3(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 CAL_WIDE_INLINE double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
 
+// Wrenches and motions are eight numbers: three in four lanes, twice. That of a motion along a wrench:
+CAL_WIDE_INLINE double dot8(const double* a, const cal_four b[2]) {
+    const cal_four product = cal_load_four(a) * b[0] + cal_load_four(a + 4) * b[1];
+    return product[0] + product[1] + product[2];
+}
+// Of a joint's axis, which has six.
+CAL_WIDE_INLINE double along(int kind, const double* S, const double* wrench) {
+    const double turn = dot3(S, wrench);
+    return kind == CAL_REVOLUTE ? turn : turn + dot3(S + 3, wrench + 4);
+}
+
 // to += factor · a
-CAL_WIDE_INLINE void add6(double* restrict to, double factor, const double* restrict a) {
-    for (int i = 0; i < SIX; i++) to[i] += factor * a[i];
+CAL_WIDE_INLINE void add8(cal_four to[2], double factor, const double* a) {
+    to[0] += cal_load_four(a) * factor;
+    to[1] += cal_load_four(a + 4) * factor;
+}
+CAL_WIDE_INLINE void load8(const double* from, cal_four to[2]) {
+    to[0] = cal_load_four(from), to[1] = cal_load_four(from + 4);
+}
+CAL_WIDE_INLINE void store8(const cal_four from[2], double* to) {
+    cal_store_four(from[0], to);
+    cal_store_four(from[1], to + 4);
+}
+CAL_WIDE_INLINE void add_to8(double* to, double factor, const double* a) {
+    cal_four sum[2];
+    load8(to, sum);
+    add8(sum, factor, a);
+    store8(sum, to);
 }
 
 // Adds a wrench at a child's origin to one at its parent's.
-CAL_WIDE_INLINE void carry(const double* arm, const double* wrench, double* restrict to) {
-    const double *f = wrench + 3, *s = arm;
-    to[0] += wrench[0] + (s[1] * f[2] - s[2] * f[1]);
-    to[1] += wrench[1] + (s[2] * f[0] - s[0] * f[2]);
-    to[2] += wrench[2] + (s[0] * f[1] - s[1] * f[0]);
-    for (int i = 0; i < 3; i++) to[3 + i] += f[i];
+CAL_WIDE_INLINE void carry(const double* arm, const double* wrench, cal_four to[2]) {
+    cal_four own[2];
+    load8(wrench, own);
+    to[0] += own[0] + cal_cross_four(cal_load_four(arm), own[1]);
+    to[1] += own[1];
 }
 
 // x ← C⁻¹ x, x ← C⁻ᵀ x; the diagonal is inverted.
@@ -113,7 +145,7 @@ CAL_WIDE_INLINE void pull_inertia(const double* child, const double* s, inertia*
         M[j] = cal_load_four(child + 24 + 4 * j);
     }
     transpose(G, rows);
-    const cal_four arm = {s[0], s[1], s[2], 0.0};
+    const cal_four arm = cal_load_four(s);
     for (int j = 0; j < 3; j++) {
         const int k = (j + 1) % 3, l = (j + 2) % 3; // column j of s×: s_l along k, −s_k along l
         const cal_four moved = G[j] - (M[k] * s[l] - M[l] * s[k]);
@@ -125,9 +157,9 @@ CAL_WIDE_INLINE void pull_inertia(const double* child, const double* s, inertia*
 
 // I ± a aᵀ
 CAL_WIDE_INLINE void add_square(inertia* I, bool adds, const double* a) {
-    const cal_four turn = cal_load_four(a), force = cal_load_three(a + 3);
+    const cal_four turn = cal_load_four(a), force = cal_load_four(a + 4);
     for (int j = 0; j < 3; j++) {
-        const cal_four J = turn * a[j], G = force * a[j], M = force * a[3 + j];
+        const cal_four J = turn * a[j], G = force * a[j], M = force * a[4 + j];
         I->J[j] = adds ? I->J[j] + J : I->J[j] - J;
         I->G[j] = adds ? I->G[j] + G : I->G[j] - G;
         I->M[j] = adds ? I->M[j] + M : I->M[j] - M;
@@ -138,13 +170,13 @@ CAL_WIDE_INLINE void add_square(inertia* I, bool adds, const double* a) {
 CAL_WIDE_INLINE void find_turn(const inertia* I, const double* w, double* out) {
     const cal_four turn = combine(I->J, w[0], w[1], w[2]), force = combine(I->G, w[0], w[1], w[2]);
     cal_store_four(turn, out);
-    cal_store_three(force, out + 3);
+    cal_store_four(force, out + 4);
 }
 CAL_WIDE_INLINE void add_displacement(const inertia* I, const double* v, double* out) {
     const cal_four force = combine(I->M, v[0], v[1], v[2]);
     for (int i = 0; i < 3; i++) {
         out[i] += I->G[i][0] * v[0] + I->G[i][1] * v[1] + I->G[i][2] * v[2];
-        out[3 + i] += force[i];
+        out[4 + i] += force[i];
     }
 }
 
@@ -155,10 +187,13 @@ CAL_WIDE_INLINE void pull_rows(const cal_loop_factor* f, int child, const view* 
     const double* arm = f->tree->arm + 3 * (size_t)child;
     for (int r = from.closed; r < from.rows; r++) {
         const int there = above[r];
-        carry(arm, from.E + SIX * r, to->E + SIX * there);
-        to->gross[there] += from.gross[r];
-        double* L = to->L + there * to->rows;
-        for (int s = from.closed; s < from.rows; s++) L[above[s]] += from.L[r * from.rows + s];
+        cal_four E[2];
+        load8(to->at->E + EIGHT * there, E);
+        carry(arm, from.at->E + EIGHT * r, E);
+        store8(E, to->at->E + EIGHT * there);
+        to->at->gross[there] += from.at->gross[r];
+        double* L = to->at->L + there * to->rows;
+        for (int s = from.closed; s < from.rows; s++) L[above[s]] += from.at->L[r * from.rows + s];
     }
 }
 
@@ -172,8 +207,9 @@ CAL_WIDE_INLINE void add_own_rows(const cal_loop_factor* f, int n, const view* v
             const cal_row* row = &rows[first + r];
             for (int k = 0; k < row->node_count; k++) {
                 if (row->node[k] != n) continue;
-                double* E = v->E + SIX * (touch[t].row + r);
-                for (int d = 0; d < 3; d++) E[d] += row->moment[k][d], E[3 + d] += row->force[k][d];
+                double* E = v->at->E + EIGHT * (touch[t].row + r);
+                cal_store_four(cal_load_four(E) + cal_load_four(row->moment[k]), E);
+                cal_store_four(cal_load_four(E + 4) + cal_load_four(row->force[k]), E + 4);
             }
         }
     }
@@ -184,8 +220,8 @@ CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, double shift, d
     int pivot = -1;
     *most = 0.0;
     for (int i = 0; i < v->closed; i++) {
-        const double left = v->L[i * v->rows + i];
-        if (!taken[i] && left > shift * v->gross[i] && v->gross[i] > IMMOVABLE * easiest && left > *most)
+        const double left = v->at->L[i * v->rows + i];
+        if (!taken[i] && left > shift * v->at->gross[i] && v->at->gross[i] > IMMOVABLE * easiest && left > *most)
             *most = left, pivot = i;
     }
     return pivot;
@@ -198,29 +234,30 @@ CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, double
     for (int i = 0; i < v->closed; i++) taken[i] = false;
     double easiest = 0.0;
     int kept = 0;
-    for (int i = 0; i < v->closed; i++) easiest = v->gross[i] > easiest ? v->gross[i] : easiest;
+    for (int i = 0; i < v->closed; i++) easiest = v->at->gross[i] > easiest ? v->at->gross[i] : easiest;
     for (; kept < v->closed; kept++) {
         double most;
         const int pivot = next_pivot(v, taken, shift > IMMOVABLE ? shift : IMMOVABLE, easiest, &most);
         if (pivot < 0) break;
-        double *g = v->G + (size_t)kept * (size_t)(k + SIX), *e = g + k;
+        double *g = v->at->G + (size_t)kept * (size_t)(k + EIGHT), *e = g + k;
         const double root = sqrt(most), over = 1.0 / root;
         taken[pivot] = true;
-        v->pivots[kept] = pivot;
-        v->lambda[pivot] = root / sqrt(v->gross[pivot]); // until it is shown
-        for (int i = 0; i < k; i++) g[i] = i < v->closed && taken[i] && i != pivot ? 0.0 : v->L[i * k + pivot] * over;
+        v->at->pivots[kept] = pivot;
+        v->at->lambda[pivot] = root / sqrt(v->at->gross[pivot]); // until it is shown
+        for (int i = 0; i < k; i++)
+            g[i] = i < v->closed && taken[i] && i != pivot ? 0.0 : v->at->L[i * k + pivot] * over;
         g[pivot] = root;
-        for (int d = 0; d < SIX; d++) e[d] = v->E[SIX * pivot + d] * over;
+        for (int d = 0; d < EIGHT; d++) e[d] = v->at->E[EIGHT * pivot + d] * over;
         for (int i = 0; i < k; i++) {
             if (i < v->closed && taken[i]) continue;
-            for (int j = 0; j < k; j++) v->L[i * k + j] -= g[i] * g[j];
-            add6(v->E + SIX * i, -g[i], e);
+            for (int j = 0; j < k; j++) v->at->L[i * k + j] -= g[i] * g[j];
+            add_to8(v->at->E + EIGHT * i, -g[i], e);
         }
         if (I) add_square(I, true, e);
     }
     for (int i = 0; i < v->closed; i++) {
-        const double left = v->L[i * k + i] > 0.0 ? v->L[i * k + i] : 0.0;
-        if (!taken[i]) v->lambda[i] = v->gross[i] > 0.0 ? -sqrt(left / v->gross[i]) : 0.0;
+        const double left = v->at->L[i * k + i] > 0.0 ? v->at->L[i * k + i] : 0.0;
+        if (!taken[i]) v->at->lambda[i] = v->at->gross[i] > 0.0 ? -sqrt(left / v->at->gross[i]) : 0.0;
     }
     f->fronts[n].kept = kept;
 }
@@ -230,8 +267,8 @@ CAL_WIDE_INLINE void show_rows(const cal_loop_factor* f, int n, const view* v, c
     for (int i = front->first; i < front->first + front->count && f->at[i] < front->closed; i++) {
         const int constraint = f->list[i], first = first_row[constraint];
         for (int r = 0; first >= 0 && r < f->size[constraint]; r++) {
-            f->gross[first + r] = v->gross[f->at[i] + r];
-            f->left[first + r] = v->lambda[f->at[i] + r];
+            f->gross[first + r] = v->at->gross[f->at[i] + r];
+            f->left[first + r] = v->at->lambda[f->at[i] + r];
         }
     }
 }
@@ -246,16 +283,16 @@ CAL_WIDE_INLINE void find_root(double* D, int degrees) {
         }
 }
 
-// V = I S of a joint, 6 numbers per degree of freedom.
+// V = I S of a joint, a wrench per degree of freedom.
 CAL_WIDE_INLINE void respond(const inertia* I, int kind, int degrees, const double* S, double* V) {
     if (kind == CAL_PRISMATIC) {
-        for (int i = 0; i < SIX; i++) V[i] = 0.0;
+        for (int i = 0; i < EIGHT; i++) V[i] = 0.0;
         add_displacement(I, S + 3, V);
         return;
     }
     for (int d = 0; d < degrees; d++) {
-        find_turn(I, S + SIX * d, V + SIX * d);
-        if (kind == CAL_FREE) add_displacement(I, S + SIX * d + 3, V + SIX * d);
+        find_turn(I, S + SIX * d, V + EIGHT * d);
+        if (kind == CAL_FREE) add_displacement(I, S + SIX * d + 3, V + EIGHT * d);
     }
 }
 
@@ -265,31 +302,31 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
     const int k = v->rows, degrees = cal_kind_v(kind);
     const size_t first = (size_t)(SIX * node->first_v);
     const double* S = tree->axes + first;
-    double *V = f->give + first, *C = f->root + first;
+    double *V = f->give + (size_t)(EIGHT * node->first_v), *C = f->root + first;
     respond(I, kind, degrees, S, V);
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++)
-            C[i * degrees + j] = dot6(S + SIX * i, V + SIX * j) +
+            C[i * degrees + j] = along(kind, S + SIX * i, V + EIGHT * j) +
                                  (i == j ? node->armature + (tree->added ? tree->added[node->first_v + i] : 0.0) : 0.0);
     find_root(C, degrees);
     for (int d = 0; d < degrees; d++) {
-        for (int e = 0; e < d; e++) add6(V + SIX * d, -C[d * degrees + e], V + SIX * e);
-        for (int i = 0; i < SIX; i++) V[SIX * d + i] *= C[d * degrees + d];
-        add_square(I, false, V + SIX * d);
+        for (int e = 0; e < d; e++) add_to8(V + EIGHT * d, -C[d * degrees + e], V + EIGHT * e);
+        for (int i = 0; i < EIGHT; i++) V[EIGHT * d + i] *= C[d * degrees + d];
+        add_square(I, false, V + EIGHT * d);
     }
     for (int r = v->closed; r < k; r++) {
-        double *y = v->y + SIX * r, *E = v->E + SIX * r;
-        for (int d = 0; d < degrees; d++) y[d] = dot6(S + SIX * d, E);
+        double *y = v->at->y + SIX * r, *E = v->at->E + EIGHT * r;
+        for (int d = 0; d < degrees; d++) y[d] = along(kind, S + SIX * d, E);
         divide(C, degrees, y);
         for (int d = 0; d < degrees; d++) {
-            add6(E, -y[d], V + SIX * d);
-            v->gross[r] += y[d] * y[d];
+            add_to8(E, -y[d], V + EIGHT * d);
+            v->at->gross[r] += y[d] * y[d];
         }
         for (int s = v->closed; s <= r; s++) {
             double sum = 0.0;
-            for (int d = 0; d < degrees; d++) sum += y[d] * v->y[SIX * s + d];
-            v->L[r * k + s] += sum;
-            if (s != r) v->L[s * k + r] += sum;
+            for (int d = 0; d < degrees; d++) sum += y[d] * v->at->y[SIX * s + d];
+            v->at->L[r * k + s] += sum;
+            if (s != r) v->at->L[s * k + r] += sum;
         }
     }
 }
@@ -300,7 +337,7 @@ CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, 
     double* all = f->inertia;
     inertia I; // here, where nothing else is written, and not in the array
     if (v.rows > 0)
-        for (double* x = v.E; x < v.c; x++) *x = 0.0;
+        for (double* x = v.at->E; x < v.at->c; x++) *x = 0.0;
     own_inertia(node, motions[n].rotation, &I, f->own + CAL_LOOP_OWN * (size_t)n);
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
         pull_inertia(all + CAL_LOOP_INERTIA * (size_t)c, f->tree->arm + 3 * (size_t)c, &I);
@@ -343,7 +380,7 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
     const int ground = model->node_count;
     const view v = look_at(f, ground);
     if (v.rows == 0) return;
-    memset(v.E, 0, (size_t)(v.c - v.E) * sizeof(double));
+    memset(v.at->E, 0, (size_t)(v.at->c - v.at->E) * sizeof(double));
     for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     close_rows(f, ground, &v, shift, NULL);
@@ -358,7 +395,7 @@ CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* moti
     for (int n = 0; n < f->model->node_count; n++) {
         const double *own = f->own + CAL_LOOP_OWN * (size_t)n, *speed = motions[n].angular,
                      *faster = accelerations + SIX * (size_t)n;
-        double* p = f->load + SIX * (size_t)n;
+        double* p = f->load + EIGHT * (size_t)n;
         const cal_four J[3] = {cal_load_four(own), cal_load_four(own + 4), cal_load_four(own + 8)};
         const cal_four h = cal_load_four(own + 12), w = cal_load_four(speed), al = cal_load_four(faster),
                        beside = cal_load_four(faster + 2), a = CAL_SHUFFLE(beside, beside, 1, 2, 3, 0) - gravity;
@@ -366,54 +403,54 @@ CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* moti
                        spin = combine(J, faster[0], faster[1], faster[2]);
         cal_store_four(cal_cross_four(h, a) + spin + cal_cross_four(w, turn), p);
         cal_store_four(a * f->model->nodes[n].mass + cal_cross_four(al, h) + cal_cross_four(w, cal_cross_four(w, h)),
-                       p + 3); // and into the next one's, which is written later
+                       p + 4);
     }
 }
 
 void cal_loop_factor_push(cal_loop_factor* f, int node, const double force[3], const double torque[3]) {
-    double* p = f->load + SIX * (size_t)node;
-    for (int i = 0; i < 3; i++) p[i] -= torque[i], p[3 + i] -= force[i];
+    double* p = f->load + EIGHT * (size_t)node;
+    for (int i = 0; i < 3; i++) p[i] -= torque[i], p[4 + i] -= force[i];
 }
 
 // --- Solving -----------------------------------------------------------------------------------------------------------------
 
 // p and c of a front that is closed: rows' demands as far as they are known.
 CAL_WIDE_INLINE void demand(cal_loop_factor* f, int n, const view* v, const int32_t* first_row, const double* right,
-                            double* p) {
+                            cal_four* p) {
     const cal_loop_front* front = &f->fronts[n];
     const int k = v->rows;
     for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
         const int constraint = f->list[i], first = first_row[constraint];
         for (int r = 0; r < f->size[constraint]; r++)
-            v->c[f->at[i] + r] = (first < 0 ? 0.0 : right[first + r]) - v->c[f->at[i] + r];
+            v->at->c[f->at[i] + r] = (first < 0 ? 0.0 : right[first + r]) - v->at->c[f->at[i] + r];
     }
     for (int t = 0; t < front->kept; t++) {
-        const double *g = v->G + (size_t)t * (size_t)(k + SIX), *e = g + k;
-        const int pivot = v->pivots[t];
-        const double z = v->z[t] = v->c[pivot] / g[pivot];
-        for (int i = 0; i < v->closed; i++) v->c[i] -= g[i] * z;
-        for (int i = v->closed; i < k; i++) v->c[i] += g[i] * z;
-        if (p) add6(p, -z, e);
+        const double *g = v->at->G + (size_t)t * (size_t)(k + EIGHT), *e = g + k;
+        const int pivot = v->at->pivots[t];
+        const double z = v->at->z[t] = v->at->c[pivot] / g[pivot];
+        for (int i = 0; i < v->closed; i++) v->at->c[i] -= g[i] * z;
+        for (int i = v->closed; i < k; i++) v->at->c[i] += g[i] * z;
+        if (p) add8(p, -z, e);
     }
 }
 
 // λ of the rows that are closed here; a: NULL on the ground.
-CAL_WIDE_INLINE void answer(cal_loop_factor* f, int n, const view* v, const int32_t* first_row, const double* a,
+CAL_WIDE_INLINE void answer(cal_loop_factor* f, int n, const view* v, const int32_t* first_row, const cal_four* a,
                             double* lambda) {
     const cal_loop_front* front = &f->fronts[n];
     const int k = v->rows;
-    for (int i = 0; i < v->closed; i++) v->lambda[i] = 0.0;
+    for (int i = 0; i < v->closed; i++) v->at->lambda[i] = 0.0;
     for (int t = front->kept - 1; t >= 0; t--) {
-        const double *g = v->G + (size_t)t * (size_t)(k + SIX), *e = g + k;
-        const int pivot = v->pivots[t];
-        double sum = v->z[t] - (a ? dot6(e, a) : 0.0);
+        const double *g = v->at->G + (size_t)t * (size_t)(k + EIGHT), *e = g + k;
+        const int pivot = v->at->pivots[t];
+        double sum = v->at->z[t] - (a ? dot8(e, a) : 0.0);
         for (int i = 0; i < k; i++)
-            if (i != pivot) sum -= g[i] * v->lambda[i];
-        v->lambda[pivot] = sum / g[pivot];
+            if (i != pivot) sum -= g[i] * v->at->lambda[i];
+        v->at->lambda[pivot] = sum / g[pivot];
     }
     for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
         const int first = first_row[f->list[i]];
-        for (int r = 0; first >= 0 && r < f->size[f->list[i]]; r++) lambda[first + r] = v->lambda[f->at[i] + r];
+        for (int r = 0; first >= 0 && r < f->size[f->list[i]]; r++) lambda[first + r] = v->at->lambda[f->at[i] + r];
     }
 }
 
@@ -421,82 +458,87 @@ CAL_WIDE_INLINE void answer(cal_loop_factor* f, int n, const view* v, const int3
 CAL_WIDE_INLINE void pull_demand(const cal_loop_factor* f, int child, const view* to) {
     const view from = look_at(f, child);
     const int32_t* above = f->above + f->fronts[child].first_above - from.closed;
-    for (int r = from.closed; r < from.rows; r++) to->c[above[r]] += from.c[r];
+    for (int r = from.closed; r < from.rows; r++) to->at->c[above[r]] += from.at->c[r];
 }
 
-CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int degrees, view v, const int32_t* first_row,
-                             const double* right, bool loaded) {
+CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int kind, view v, const int32_t* first_row, const double* right,
+                             bool loaded) {
+    const int degrees = cal_kind_v(kind);
     const size_t first_v = (size_t)f->model->nodes[n].first_v, first = SIX * first_v;
-    double p[SIX] = {0.0}, *eta = f->share + first_v;
-    if (loaded) memcpy(p, f->load + SIX * (size_t)n, sizeof p);
-    for (int r = 0; r < v.rows; r++) v.c[r] = 0.0;
+    const double *V = f->give + EIGHT * first_v, *S = f->tree->axes + first;
+    double *eta = f->share + first_v, *bias = f->bias + EIGHT * (size_t)n;
+    cal_four p[2] = {{0.0}, {0.0}};
+    if (loaded) load8(f->load + EIGHT * (size_t)n, p);
+    for (int r = 0; r < v.rows; r++) v.at->c[r] = 0.0;
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
-        carry(f->tree->arm + 3 * (size_t)c, f->bias + SIX * (size_t)c, p);
+        carry(f->tree->arm + 3 * (size_t)c, f->bias + EIGHT * (size_t)c, p);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_demand(f, c, &v);
     }
     if (v.closed > 0) demand(f, n, &v, first_row, right, p);
+    store8(p, bias);
     for (int d = 0; d < degrees; d++) {
-        const double along = dot6(f->tree->axes + first + SIX * d, p);
-        eta[d] = loaded ? f->forces[first_v + (size_t)d] - along : -along;
+        const double pushed = along(kind, S + SIX * d, bias);
+        eta[d] = loaded ? f->forces[first_v + (size_t)d] - pushed : -pushed;
     }
     divide(f->root + first, degrees, eta);
     for (int d = 0; d < degrees; d++) {
-        for (int r = v.closed; r < v.rows; r++) v.c[r] += v.y[SIX * r + d] * eta[d];
-        add6(p, eta[d], f->give + first + SIX * d);
+        for (int r = v.closed; r < v.rows; r++) v.at->c[r] += v.at->y[SIX * r + d] * eta[d];
+        add8(p, eta[d], V + EIGHT * d);
     }
-    memcpy(f->bias + SIX * (size_t)n, p, sizeof p);
+    store8(p, bias);
 }
 
-CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, view v, const int32_t* first_row, double* lambda,
+CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int kind, view v, const int32_t* first_row, double* lambda,
                               double* u) {
     const cal_loop_front* front = &f->fronts[n];
+    const int degrees = cal_kind_v(kind);
     const size_t first_v = (size_t)f->model->nodes[n].first_v, first = SIX * first_v;
-    const view up = look_at(f, front->parent);
-    const double *above = f->motion + SIX * (size_t)front->parent, *s = f->tree->arm + 3 * (size_t)n;
+    const double *S = f->tree->axes + first, *V = f->give + EIGHT * first_v,
+                 *lambda_above = look_at(f, front->parent).at->lambda;
     const int32_t* rows_above = f->above + front->first_above - v.closed;
-    double a[SIX], rate[SIX];
-    for (int i = 0; i < 3; i++) a[i] = above[i];
-    a[3] = above[3] + (above[1] * s[2] - above[2] * s[1]);
-    a[4] = above[4] + (above[2] * s[0] - above[0] * s[2]);
-    a[5] = above[5] + (above[0] * s[1] - above[1] * s[0]);
-    for (int r = v.closed; r < v.rows; r++) v.lambda[r] = up.lambda[rows_above[r]];
+    cal_four a[2];
+    double rate[SIX];
+    load8(f->motion + EIGHT * (size_t)front->parent, a);
+    a[1] += cal_cross_four(a[0], cal_load_four(f->tree->arm + 3 * (size_t)n));
+    for (int r = v.closed; r < v.rows; r++) v.at->lambda[r] = lambda_above[rows_above[r]];
     for (int d = 0; d < degrees; d++) {
-        rate[d] = f->share[first_v + (size_t)d] - dot6(f->give + first + SIX * d, a);
-        for (int r = v.closed; r < v.rows; r++) rate[d] += v.y[SIX * r + d] * v.lambda[r];
+        rate[d] = f->share[first_v + (size_t)d] - dot8(V + EIGHT * d, a);
+        for (int r = v.closed; r < v.rows; r++) rate[d] += v.at->y[SIX * r + d] * v.at->lambda[r];
     }
     divide_transposed(f->root + first, degrees, rate);
     for (int d = 0; d < degrees; d++) {
         u[first_v + (size_t)d] = rate[d];
-        add6(a, rate[d], f->tree->axes + first + SIX * d);
+        a[0] += cal_load_four(S + SIX * d) * rate[d];
+        if (kind != CAL_REVOLUTE) a[1] += cal_load_three(S + SIX * d + 3) * rate[d];
     }
-    memcpy(f->motion + SIX * (size_t)n, a, sizeof a);
+    store8(a, f->motion + EIGHT * (size_t)n);
     if (v.closed > 0) answer(f, n, &v, first_row, a, lambda);
 }
 
 CAL_WIDE_INLINE void go_inbound(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded) {
     for (int n = f->model->node_count - 1; n >= 0; n--) {
-        const int degrees = cal_kind_v(f->model->nodes[n].kind);
+        const int kind = f->model->nodes[n].kind;
         const view v = look_at(f, n);
-        switch (degrees == 1 ? shape_of(&v) : SHAPE_OTHER) {
-        case SHAPE_OPEN: inbound(f, n, 1, view_known(v, 2, 0), first_row, right, loaded); break;
-        case SHAPE_CLOSED: inbound(f, n, 1, view_known(v, 2, 2), first_row, right, loaded); break;
-        case SHAPE_BETWEEN: inbound(f, n, 1, view_known(v, 4, 2), first_row, right, loaded); break;
-        case SHAPE_ANY: inbound(f, n, 1, v, first_row, right, loaded); break;
-        default: inbound(f, n, degrees, v, first_row, right, loaded);
+        switch (kind == CAL_REVOLUTE ? shape_of(&v) : SHAPE_OTHER) {
+        case SHAPE_OPEN: inbound(f, n, CAL_REVOLUTE, view_known(v, 2, 0), first_row, right, loaded); break;
+        case SHAPE_CLOSED: inbound(f, n, CAL_REVOLUTE, view_known(v, 2, 2), first_row, right, loaded); break;
+        case SHAPE_BETWEEN: inbound(f, n, CAL_REVOLUTE, view_known(v, 4, 2), first_row, right, loaded); break;
+        case SHAPE_ANY: inbound(f, n, CAL_REVOLUTE, v, first_row, right, loaded); break;
+        default: inbound(f, n, kind, v, first_row, right, loaded);
         }
     }
 }
 
 CAL_WIDE_INLINE void go_outbound(cal_loop_factor* f, const int32_t* first_row, double* lambda, double* u) {
     for (int n = 0; n < f->model->node_count; n++) {
-        const int degrees = cal_kind_v(f->model->nodes[n].kind);
+        const int kind = f->model->nodes[n].kind;
         const view v = look_at(f, n);
-        switch (degrees == 1 ? shape_of(&v) : SHAPE_OTHER) {
-        case SHAPE_OPEN: outbound(f, n, 1, view_known(v, 2, 0), first_row, lambda, u); break;
-        case SHAPE_CLOSED: outbound(f, n, 1, view_known(v, 2, 2), first_row, lambda, u); break;
-        case SHAPE_BETWEEN: outbound(f, n, 1, view_known(v, 4, 2), first_row, lambda, u); break;
-        case SHAPE_ANY: outbound(f, n, 1, v, first_row, lambda, u); break;
-        default: outbound(f, n, degrees, v, first_row, lambda, u);
+        switch (kind == CAL_REVOLUTE ? shape_of(&v) : SHAPE_OTHER) {
+        case SHAPE_OPEN: outbound(f, n, CAL_REVOLUTE, view_known(v, 2, 0), first_row, lambda, u); break;
+        case SHAPE_CLOSED: outbound(f, n, CAL_REVOLUTE, view_known(v, 2, 2), first_row, lambda, u); break;
+        case SHAPE_BETWEEN: outbound(f, n, CAL_REVOLUTE, view_known(v, 4, 2), first_row, lambda, u); break;
+        case SHAPE_ANY: outbound(f, n, CAL_REVOLUTE, v, first_row, lambda, u); break;
+        default: outbound(f, n, kind, v, first_row, lambda, u);
         }
     }
 }
@@ -510,9 +552,9 @@ CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, 
     else
         go_inbound(f, first_row, right, false);
     const view v = look_at(f, ground);
-    memset(f->motion + SIX * (size_t)ground, 0, SIX * sizeof(double));
+    memset(f->motion + EIGHT * (size_t)ground, 0, EIGHT * sizeof(double));
     if (v.rows > 0) {
-        for (int r = 0; r < v.rows; r++) v.c[r] = 0.0;
+        for (int r = 0; r < v.rows; r++) v.at->c[r] = 0.0;
         for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
             if (f->fronts[c].rows > f->fronts[c].closed) pull_demand(f, c, &v);
         demand(f, ground, &v, first_row, right, NULL);
@@ -526,27 +568,32 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
     const cal_mass_factor* tree = f->tree;
     for (int n = 0; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
-        double *a = f->motion + SIX * (size_t)n, *force = f->bias + SIX * (size_t)n, I[SQUARE];
-        memset(a, 0, SIX * sizeof *a);
+        double *own = f->motion + EIGHT * (size_t)n, *force = f->bias + EIGHT * (size_t)n, I[SQUARE], a[SIX] = {0.0};
         if (node->parent >= 0) {
-            const double* above = f->motion + SIX * (size_t)node->parent;
+            const double* above = f->motion + EIGHT * (size_t)node->parent;
             cal_cross3(above, tree->arm + 3 * (size_t)n, a + 3);
-            for (int i = 0; i < 3; i++) a[i] = above[i], a[3 + i] += above[3 + i];
+            for (int i = 0; i < 3; i++) a[i] = above[i], a[3 + i] += above[4 + i];
         }
         for (int d = 0; d < cal_kind_v(node->kind); d++)
             for (int i = 0; i < SIX; i++)
                 a[i] += tree->axes[(size_t)(SIX * (node->first_v + d) + i)] * u[node->first_v + d];
         cal_mass_factor_own(node, motions[n].rotation, I);
-        for (int i = 0; i < SIX; i++) force[i] = dot6(I + SIX * i, a);
+        for (int i = 0; i < 3; i++) {
+            own[i] = a[i], own[4 + i] = a[3 + i];
+            force[i] = dot6(I + SIX * i, a), force[4 + i] = dot6(I + SIX * (3 + i), a);
+        }
     }
     for (int n = model->node_count - 1; n >= 0; n--) {
         const cal_node* node = &model->nodes[n];
-        double* force = f->bias + SIX * (size_t)n;
+        double* force = f->bias + EIGHT * (size_t)n;
+        cal_four sum[2];
+        load8(force, sum);
         for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c))
-            carry(tree->arm + 3 * (size_t)c, f->bias + SIX * (size_t)c, force);
+            carry(tree->arm + 3 * (size_t)c, f->bias + EIGHT * (size_t)c, sum);
+        store8(sum, force);
         for (int d = 0; d < cal_kind_v(node->kind); d++)
             tau[node->first_v + d] +=
-                dot6(tree->axes + (size_t)(SIX * (node->first_v + d)), force) +
+                along(node->kind, tree->axes + (size_t)(SIX * (node->first_v + d)), force) +
                 (node->armature + (tree->added ? tree->added[node->first_v + d] : 0.0)) * u[node->first_v + d];
     }
 }

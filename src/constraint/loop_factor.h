@@ -19,8 +19,8 @@
 #pragma once
 #include "pass/mass_factor.h"
 
-// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector.
-enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16 };
+// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion.
+enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16, CAL_LOOP_WRENCH = 8 };
 
 typedef struct cal_loop_front {
     int32_t first, count;             // its constraints in the list: those that are closed here, then those that go on
@@ -36,7 +36,7 @@ typedef struct cal_loop_touch {
     int32_t constraint, row; // its first row in the front
 } cal_loop_touch;
 
-// Where a front's numbers are: E (6 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 6)), z (m) for k rows and m pivots at most.
+// Where a front's numbers are: E (8 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 8)), z (m) for k rows and m pivots at most.
 typedef struct cal_loop_view {
     int rows, closed;
     double *E, *L, *gross, *c, *lambda, *y, *G, *z;
@@ -56,17 +56,17 @@ typedef struct cal_loop_factor {
     double* store;
     double* inertia;       // CAL_LOOP_INERTIA per node
     double* own;           // CAL_LOOP_OWN per node: its own inertia about its origin, first moments, world's axes
-    double* load;          // 6 per node: p of its own motion
+    double* load;          // per node: p of its own motion
     const double* forces;  // per degree of freedom: of joints, the caller's; with load
-    double *bias, *motion; // 6 per front: p, a
-    double *give, *root;   // 6 per degree of freedom: U C⁻ᵀ; C with its diagonal inverted
+    double *bias, *motion; // per front: p, a
+    double *give, *root;   // per degree of freedom: U C⁻ᵀ; C with its diagonal inverted (6)
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
 } cal_loop_factor;
 
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
-    return 6 * k + k * k + 3 * k + 6 * k + m * (k + 6) + m;
+    return CAL_LOOP_WRENCH * k + k * k + 3 * k + 6 * k + m * (k + CAL_LOOP_WRENCH) + m;
 }
 
 // The node where the paths of a constraint's bodies meet, −1: on the ground.

@@ -216,8 +216,8 @@ static cal_loop_view view_of(const cal_loop_factor* f, const cal_loop_front* fro
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
     cal_loop_view out = {.rows = front->rows, .closed = front->closed, .pivots = f->pivots + front->first_pivot};
     out.E = f->store + front->numbers;
-    out.L = out.E + 6 * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
-    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + 6);
+    out.L = out.E + CAL_LOOP_WRENCH * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
+    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + CAL_LOOP_WRENCH);
     return out;
 }
 
@@ -278,11 +278,11 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
             f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
         f->inertia = cal_allocate(CAL_LOOP_INERTIA * fronts, sizeof(double));
         f->own = cal_allocate(CAL_LOOP_OWN * fronts, sizeof(double));
-        f->load = cal_allocate(6 * fronts, sizeof(double));
-        f->bias = cal_allocate(6 * fronts, sizeof(double));
-        f->motion = cal_allocate(6 * fronts, sizeof(double));
+        f->load = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
+        f->bias = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
+        f->motion = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
         f->share = cal_allocate(degrees, sizeof(double));
-        f->give = cal_allocate(6 * degrees, sizeof(double));
+        f->give = cal_allocate(CAL_LOOP_WRENCH * degrees, sizeof(double));
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
