@@ -356,10 +356,15 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
 
 // Of one constraint: effort += Y x, out = Yᵀ effort. v: where its degrees of freedom are; all rows of one at a time, so that a row's sum
 // waits for itself only. Along a chain they follow each other: then effort's first one is given.
-CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, double* effort) {
+// begins: effort has nothing yet.
+CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, bool begins,
+                                         double* effort) {
     for (int r = 0; r < rows; r++, y += degrees) {
         const double factor = x[r];
-        for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
+        if (begins && r == 0)
+            for (int k = 0; k < degrees; k++) effort[k] = 0.0 + y[k] * factor;
+        else
+            for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
     }
 }
 CAL_WIDE_INLINE void add_effort(const double* y, int degrees, int rows, const int32_t* v, const double* x,
@@ -383,14 +388,15 @@ enum { LONG = 2 * SUMS };
 
 // set->effort ← Y x
 CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
-    memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
+    const bool fills = cal_matrix_fills(set);
+    if (!fills) memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         int degrees;
         const int c = set->order[place], rows = cal_row_total(set, place);
         const double *y = row_y(set, place, 0, &degrees), *own = x + set->first_row[place];
         const int32_t* v = set->degree_v + set->degree_start[c];
-        if (degrees >= LONG && set->follows[c])
-            add_straight_effort(y, degrees, rows, own, set->effort + *v);
+        if (fills || (degrees >= LONG && set->follows[c]))
+            add_straight_effort(y, degrees, rows, own, fills, set->effort + *v);
         else if (rows == 2)
             add_effort(y, degrees, 2, v, own, set->effort);
         else

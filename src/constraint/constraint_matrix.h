@@ -8,6 +8,12 @@ static inline int cal_row_total(const cal_constraints* set, int place) {
     return set->first_row[place + 1] - set->first_row[place];
 }
 
+// Whether the rows of the only constraint have a number for each degree of freedom, in its order: a ring's.
+static inline bool cal_matrix_fills(const cal_constraints* set) {
+    return set->model->constraint_count == 1 && set->row_count > 0 && set->follows[0] &&
+           set->degrees[0] == set->model->v_count;
+}
+
 // Lists of degrees of freedom, found once.
 bool cal_matrix_create(cal_constraints* set);
 void cal_matrix_destroy(cal_constraints* set);
