@@ -161,12 +161,17 @@ static bool add_accelerations(cal_system* system) {
     return true;
 }
 
-// Where loops are closed in the order of the tree, q̈ comes from there as a whole: neither walk of an execution is needed.
+// Where loops are closed in the order of the tree, q̈ comes from there as a whole: on processors neither walk of an execution is needed.
 static cal_status move_loops(cal_system* system, bool* done) {
     cal_constraints* set = system->constraints;
     const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
     const cal_constraint_load load = {system->qdd, system->state->pushes, system->state->push_count};
-    const cal_status status = cal_plan_find_forces(system->plan, system->state, system->qdd);
+    cal_status status = CAL_OK;
+    if (system->plan->machine->device) { // whose follow-up comes after an execution
+        status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+        if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT | CAL_HELD_VECTORS);
+    }
+    if (!status) status = cal_plan_find_forces(system->plan, system->state, system->qdd);
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
     cal_constraints_move(set, system->evaluated_q, system->evaluated_v, &load, system->law, system->def.gain, shift);
     if (!cal_all_finite(set->change, system->model->v_count)) return CAL_OK;
