@@ -3,6 +3,7 @@
 //     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ, M⁻¹Aᵀλ ─ ydot ─ the solver's follow-up
 //                  of implicit solvers, next to singular positions and without multipliers: τ + Aᵀλ ─ plan again, with the solver
 //                  (an implicit solver's q̈₀ is that of M + h D + h² K, and so is λ: the step's end keeps to A v = −h Ȧ v)
+//                  loops in the order of the tree: joint forces ─ fronts: λ and q̈ with everything ─ ydot ─ the solver's follow-up
 //     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
 //     sample       the solver's polynomial ─ projected; the history does not see it
 //
