@@ -390,7 +390,7 @@ CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* m
 // --- Loads -------------------------------------------------------------------------------------------------------------------
 
 // What rigid bodies' motions ask for about their origins: f⁰ = m a + α × h + ω × (ω × h), n⁰ = h × a + J α + ω × J ω.
-CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
+CAL_WIDE_INLINE void load_all(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
     const cal_four gravity = cal_load_three(f->model->gravity);
     for (int n = 0; n < f->model->node_count; n++) {
         const double *own = f->own + CAL_LOOP_OWN * (size_t)n, *speed = motions[n].angular,
@@ -405,6 +405,11 @@ CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* moti
         cal_store_four(a * f->model->nodes[n].mass + cal_cross_four(al, h) + cal_cross_four(w, cal_cross_four(w, h)),
                        p + 4);
     }
+}
+
+// Functions of several sets of instructions pass no vectors by value: what does so is called by them.
+CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
+    load_all(f, motions, accelerations);
 }
 
 void cal_loop_factor_push(cal_loop_factor* f, int node, const double force[3], const double torque[3]) {
