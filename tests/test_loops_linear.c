@@ -1,6 +1,7 @@
 // Many loops in one tree, closed in the order of the tree: against assembly, which closes them another way; connecting and letting
 // go; redundant rows; motion.
 #include "constraint/constraint.h"
+#include "model/coordinates.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -156,6 +157,116 @@ static void solve_dense(double* K, double* b, size_t n) {
     }
 }
 
+// A tower on a free base whose joints are of every kind and have springs, dampers and rotors.
+static cal_model* mixed_tower(void) {
+    cal_model *plain = cal_test_model("tower:n=24"), *model = NULL;
+    cal_builder* builder = cal_test_same_bodies(plain);
+    cal_error error;
+    for (int i = 0; i < cal_model_joint_count(plain); i++) {
+        static const cal_joint_kind kinds[] = {CAL_REVOLUTE, CAL_BALL, CAL_REVOLUTE, CAL_PRISMATIC, CAL_BALL};
+        cal_joint_def joint;
+        int body;
+        cal_model_joint(plain, i, &joint, &body, NULL, NULL);
+        joint.kind = i == 0 ? CAL_FREE : kinds[i % 5];
+        memset(joint.initial_q, 0, sizeof joint.initial_q);
+        joint.armature = 0.02 * (i % 3), joint.damping = 0.1 * (i % 4);
+        if (joint.kind != CAL_FREE) joint.stiffness = 0.5 * (i % 2);
+        cal_builder_add_joint(builder, body, &joint);
+    }
+    for (int i = 0; i < cal_model_constraint_count(plain); i++) {
+        cal_constraint_def def;
+        cal_model_constraint(plain, i, &def);
+        cal_builder_add_constraint(builder, &def);
+    }
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_model_destroy(plain);
+    return model;
+}
+
+typedef struct push {
+    int body;
+    double force[3], torque[3], point[3];
+} push;
+static const push pushes[] = {{7, {3.0, -20.0, 8.0}, {0.5, 1.0, -2.0}, {0.1, 0.2, 0.3}},
+                              {40, {-9.0, 4.0, 1.0}, {0.0, 0.0, 0.0}, {0.0, 1.0, -0.2}},
+                              {7, {1.0, 1.0, 1.0}, {0.0, 0.0, 0.3}, {0.0, 0.0, 0.0}}};
+enum { PUSHES = sizeof pushes / sizeof pushes[0] };
+
+// M q̈ = M q̈₀ + Aᵀλ, A q̈ = −Ȧ q̇ as one dense system, q̈₀ by articulated bodies without constraints.
+static void solve_whole(const cal_model* model, const double* q, const double* v, const double* tau, double* out) {
+    const size_t n = (size_t)cal_model_v_count(model);
+    cal_constraints* set = NULL;
+    cal_dynamics* dynamics = NULL;
+    assert_int_equal(cal_constraints_create(model, &set), CAL_OK);
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    const size_t rows = (size_t)set->row_count, N = n + rows;
+    double *M = cal_test_numbers(n * n), *A = cal_test_numbers(rows * n), *noise = cal_test_numbers(rows),
+           *bias = cal_test_numbers(rows), *free_qdd = cal_test_numbers(n), *K = cal_test_numbers(N * N),
+           *b = cal_test_numbers(N);
+    cal_test_engine engine = cal_test_open(model, "aba", 1);
+    assert_int_equal(cal_state_set(engine.state, CAL_Q, q), CAL_OK);
+    assert_int_equal(cal_state_set(engine.state, CAL_V, v), CAL_OK);
+    assert_int_equal(cal_state_set(engine.state, CAL_TAU, tau), CAL_OK);
+    for (int i = 0; i < PUSHES; i++)
+        cal_state_push(engine.state, pushes[i].body, pushes[i].force, pushes[i].torque, pushes[i].point);
+    cal_test_execute(&engine);
+    assert_int_equal(cal_state_get(engine.state, CAL_QDD, free_qdd), CAL_OK);
+    assert_int_equal(cal_dynamics_mass(dynamics, q, M), CAL_OK);
+    cal_constraints_dense(set, q, v, A, noise, bias);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) K[i * N + k] = M[i * n + k], b[i] += M[i * n + k] * free_qdd[k];
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t k = 0; k < n; k++) K[(n + i) * N + k] = A[i * n + k], K[k * N + n + i] = -A[i * n + k];
+        b[n + i] = -bias[i];
+    }
+    solve_dense(K, b, N);
+    memcpy(out, b, n * sizeof *out);
+    cal_test_close(&engine);
+    cal_dynamics_destroy(dynamics);
+    cal_constraints_destroy(set);
+    free(M), free(A), free(noise), free(bias), free(free_qdd), free(K), free(b);
+}
+
+// What a step moves by is the solution of the whole system, whatever acts: one of Euler's has v₁ = v₀ + h q̈.
+static void a_step_has_all_forces(void** state) {
+    (void)state;
+    static const double h = 1.0 / 1024.0; // a power of two rounds nothing
+    cal_model* model = mixed_tower();
+    assert_true(in_order_of_tree(model));
+    const size_t n = (size_t)cal_model_v_count(model), q_count = (size_t)cal_model_q_count(model);
+    double *q = cal_test_numbers(q_count), *v = cal_test_numbers(n), *tau = cal_test_numbers(n),
+           *expected = cal_test_numbers(n), *own = cal_test_numbers(n);
+    cal_model_initial(model, q, v, NULL);
+    for (size_t i = 0; i < n; i++) v[i] = 0.3 * sin(1.0 + 2.3 * (double)i), tau[i] = 5.0 * cos(0.4 + 1.9 * (double)i);
+    for (int i = 0; i < cal_model_joint_count(model); i++) { // any place will do
+        cal_joint_def joint;
+        int first;
+        cal_model_joint(model, i, &joint, NULL, &first, NULL);
+        for (int k = 0; k < cal_joint_q_count(joint.kind); k++) q[first + k] += 0.2 * sin(0.7 + 1.3 * (first + k));
+    }
+    cal_model_normalize(model, q);
+    solve_whole(model, q, v, tau, expected);
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error;
+    def.solver = "euler", def.step = h, def.stabilize = "none";
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_set(sim, 0.0, q, v, &error), CAL_OK);
+    assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
+    for (int i = 0; i < PUSHES; i++) {
+        const push* p = &pushes[i];
+        assert_int_equal(cal_sim_push(sim, p->body, p->force, p->torque, p->point), CAL_OK);
+    }
+    if (cal_sim_advance(sim, h, &error)) fail_msg("%s", error.text);
+    for (size_t i = 0; i < n; i++) own[i] = (cal_sim_v(sim)[i] - v[i]) / h;
+    cal_test_expect_below(cal_test_largest_difference(own, expected, n), 1e-10 * cal_test_largest(expected, n),
+                          "accelerations", "a tower of all joints");
+    cal_sim_destroy(sim);
+    free(q), free(v), free(tau), free(expected), free(own);
+    cal_model_destroy(model);
+}
+
 // The accelerations of a net's masses are Newton's: m ẍ = m g + Aᵀλ with |xᵢ − xₖ| constant, solved as one dense system.
 static void a_net_obeys_newton(void** state) {
     (void)state;
@@ -228,7 +339,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_assembly),       cmocka_unit_test(lets_go),
         cmocka_unit_test(redundant_rows_are_dropped), cmocka_unit_test(a_thousand_loops_run),
-        cmocka_unit_test(a_net_obeys_newton),         cmocka_unit_test(a_track_runs_along_itself),
+        cmocka_unit_test(a_step_has_all_forces),      cmocka_unit_test(a_net_obeys_newton),
+        cmocka_unit_test(a_track_runs_along_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

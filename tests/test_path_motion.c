@@ -113,7 +113,50 @@ static void ends_of_paths_move_as_node_by_node(void** unused) {
     }
 }
 
+// Whether two numbers are equal; zeros of both signs are.
+static void expect_equal(const double* a, const double* b, int count, const char* what) {
+    for (int i = 0; i < count; i++)
+        if (a[i] != b[i]) fail_msg("%s: number %d of a path in a plane is %.17g, in space %.17g", what, i, a[i], b[i]);
+}
+
+// Paths whose joints lie in a plane do without what is zero there, and come to the same numbers as in space.
+static void planes_are_parts_of_space(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("ring:n=203");
+    cal_test_motion motion = cal_test_random_motion(model, 3);
+    double* rates = cal_test_numbers(STRIDE * (size_t)model->v_count);
+    for (size_t i = 0; i < STRIDE * (size_t)model->v_count; i++) rates[i] = sin(1.0 + (double)i);
+    cal_joint_path path;
+    assert_int_equal(cal_joint_path_create(model, model->node_count - 1, &path), CAL_OK);
+    assert_false(path.spatial);
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2)
+        for (int count = 0; count <= 2; count += 2) {
+            const cal_joint_path_rates asked = {rates, count, STRIDE};
+            cal_node_motion ends[2] = {{.base = {0.0}}, {.base = {0.0}}};
+            cal_joint_path_motion out[2];
+            double energy[2];
+            for (int k = 0; k < 2; k++) {
+                path.spatial = k == 1;
+                cal_joint_path_move(&path, variant_of(lanes), motion.q, motion.v, &asked, &ends[k], &out[k]);
+                energy[k] = cal_joint_path_energy(&path, model, variant_of(lanes), motion.q, motion.v, &out[k]);
+            }
+            expect_equal(ends[0].rotation, ends[1].rotation, 9, "rotation");
+            expect_equal(ends[0].origin, ends[1].origin, 3, "origin");
+            expect_equal(ends[0].angular, ends[1].angular, 3, "angular velocity");
+            expect_equal(ends[0].linear, ends[1].linear, 3, "velocity");
+            expect_equal(out[0].answers, out[1].answers, 6 * count, "answers");
+            expect_equal(&out[0].extent, &out[1].extent, 1, "extent");
+            expect_equal(&out[0].speed, &out[1].speed, 1, "speed");
+            expect_equal(&energy[0], &energy[1], 1, "energy");
+        }
+    cal_joint_path_destroy(&path);
+    cal_test_motion_free(&motion);
+    free(rates);
+    cal_model_destroy(model);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_of_paths_move_as_node_by_node)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_of_paths_move_as_node_by_node),
+                                       cmocka_unit_test(planes_are_parts_of_space)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -423,6 +423,32 @@ bool cal_constraints_join(cal_constraints* set, const double* q, const double* v
     return true;
 }
 
+// What pushes nodes, where rows were evaluated.
+static void add_pushes(cal_constraints* set, const cal_outer_force* pushes, int count) {
+    for (int i = 0; i < count; i++) {
+        const cal_mount* mount = &set->model->mounts[pushes[i].body];
+        double arm[3], torque[3];
+        if (mount->node < 0) continue; // the ground does not move
+        cal_rotate3(mount->rotation, pushes[i].point, arm);
+        for (int d = 0; d < 3; d++) arm[d] += mount->offset[d];
+        cal_rotate3(set->motions[mount->node].rotation, arm, arm);
+        cal_cross3(arm, pushes[i].force, torque);
+        for (int d = 0; d < 3; d++) torque[d] += pushes[i].torque[d];
+        cal_loop_factor_push(set->loop_factor, mount->node, pushes[i].force, torque);
+    }
+}
+
+void cal_constraints_move(cal_constraints* set, const double* q, const double* v, const cal_constraint_load* load,
+                          cal_stabilization law, double gain, double shift) {
+    cal_constraints_evaluate(set, q, v);
+    cal_matrix_factor(set, fmin(shift, shift_for(set)));
+    memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
+    cal_constraints_demand(set, v, set->change, law, gain, NULL); // at q̈ = 0
+    cal_loop_factor_load(set->loop_factor, set->motions, set->accelerations, load->forces);
+    add_pushes(set, load->pushes, load->push_count);
+    cal_matrix_solve_loaded(set);
+}
+
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;

@@ -99,6 +99,7 @@ typedef struct cal_constraints {
     cal_node_motion* motions;
     bool placed, whole; // they have the places, and the velocities, of where the constraints were evaluated
     bool joins; // evaluations join executions of aba (cal_constraints_join), which needs no motions but those below
+    bool moves; // evaluations take accelerations from fronts as a whole (cal_constraints_move)
     // Of few rows whose nodes have paths to their roots: motions of these nodes alone. NULL: rows are made of the motions of all.
     cal_joint_path* paths;
     cal_joint_path_motion* path_motions;
@@ -215,6 +216,15 @@ const cal_riders* cal_constraints_ride(cal_constraints* set, const double* q, co
                                        const cal_layout* layout);
 bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
                           double shift, const cal_context* executed);
+// Where loops are closed in the order of the tree (set->loops), with some rows: set->change ← q̈ with everything, and λ, without q̈₀. load: the joints'
+// forces, v_count, and what pushes.
+typedef struct cal_constraint_load {
+    const double* forces;
+    const cal_outer_force* pushes;
+    int push_count;
+} cal_constraint_load;
+void cal_constraints_move(cal_constraints* set, const double* q, const double* v, const cal_constraint_load* load,
+                          cal_stabilization law, double gain, double shift);
 // Before the mass matrix is factored at q: by an execution of aba, as in evaluations.
 void cal_constraints_execute(cal_constraints* set, const double* q, const cal_context* executed);
 

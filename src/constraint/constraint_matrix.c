@@ -356,10 +356,15 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
 
 // Of one constraint: effort += Y x, out = Yᵀ effort. v: where its degrees of freedom are; all rows of one at a time, so that a row's sum
 // waits for itself only. Along a chain they follow each other: then effort's first one is given.
-CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, double* effort) {
+// begins: effort has nothing yet.
+CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, bool begins,
+                                         double* effort) {
     for (int r = 0; r < rows; r++, y += degrees) {
         const double factor = x[r];
-        for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
+        if (begins && r == 0)
+            for (int k = 0; k < degrees; k++) effort[k] = 0.0 + y[k] * factor;
+        else
+            for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
     }
 }
 CAL_WIDE_INLINE void add_effort(const double* y, int degrees, int rows, const int32_t* v, const double* x,
@@ -383,14 +388,15 @@ enum { LONG = 2 * SUMS };
 
 // set->effort ← Y x
 CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
-    memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
+    const bool fills = cal_matrix_fills(set);
+    if (!fills) memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         int degrees;
         const int c = set->order[place], rows = cal_row_total(set, place);
         const double *y = row_y(set, place, 0, &degrees), *own = x + set->first_row[place];
         const int32_t* v = set->degree_v + set->degree_start[c];
-        if (degrees >= LONG && set->follows[c])
-            add_straight_effort(y, degrees, rows, own, set->effort + *v);
+        if (fills || (degrees >= LONG && set->follows[c]))
+            add_straight_effort(y, degrees, rows, own, fills, set->effort + *v);
         else if (rows == 2)
             add_effort(y, degrees, 2, v, own, set->effort);
         else
@@ -423,35 +429,49 @@ static double largest_kept(const cal_constraints* set, const double* values) {
     return out;
 }
 
-// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree.
-static void solve_loops(cal_constraints* set) {
-    const int count = set->row_count, degrees = set->model->v_count;
-    double *r = set->work, *lambda = set->rest, *change = set->effort, before = (double)INFINITY;
-    memset(set->lambda, 0, (size_t)count * sizeof(double));
-    memset(set->change, 0, (size_t)degrees * sizeof(double));
-    memcpy(r, set->right, (size_t)count * sizeof(double));
-    const double negligible = ROUNDING * largest_kept(set, r);
-    for (int k = 0; k < MOST_REFINEMENTS; k++) {
-        const double now = largest_kept(set, r);
+// One solution for set->work, added to set->lambda and set->change; what is left goes into set->work. Returns the largest of what each node's
+// motion has along a row.
+static double add_solution(cal_constraints* set, bool loaded) {
+    const int degrees = set->model->v_count;
+    double *r = set->work, *lambda = set->rest, *change = set->effort, largest = 0.0;
+    cal_loop_factor_solve(set->loop_factor, set->row_of, r, loaded, lambda, change);
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        set->lambda[i] += lambda[i];
+        for (int n = 0; n < row->node_count; n++) {
+            const double* a = set->loop_factor->motion + CAL_LOOP_WRENCH * (size_t)row->node[n];
+            const double along = cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 4);
+            largest = fabs(along) > largest ? fabs(along) : largest;
+            r[i] -= along;
+        }
+    }
+    for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+    return largest;
+}
+
+// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree; loaded: q̈.
+static void solve_loops(cal_constraints* set, bool loaded) {
+    double before = (double)INFINITY;
+    memset(set->lambda, 0, (size_t)set->row_count * sizeof(double));
+    memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
+    memcpy(set->work, set->right, (size_t)set->row_count * sizeof(double));
+    double size = largest_kept(set, set->work);
+    if (loaded) size = fmax(size, add_solution(set, true));
+    const double negligible = ROUNDING * size;
+    for (int k = loaded ? 1 : 0; k < MOST_REFINEMENTS; k++) {
+        const double now = largest_kept(set, set->work);
         // What does not become smaller is rounding.
         if (!(now > negligible && now < 0.5 * before)) break;
         before = now;
-        cal_loop_factor_solve(set->loop_factor, set->row_of, r, lambda, change);
-        for (int i = 0; i < count; i++) {
-            const cal_row* row = &set->rows[i];
-            set->lambda[i] += lambda[i];
-            for (int n = 0; n < row->node_count; n++) {
-                const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
-                r[i] -= cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
-            }
-        }
-        for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+        (void)add_solution(set, false);
     }
 }
 
+void cal_matrix_solve_loaded(cal_constraints* set) { solve_loops(set, true); }
+
 void cal_matrix_solve(cal_constraints* set) {
     if (set->loops) {
-        solve_loops(set);
+        solve_loops(set, false);
         return;
     }
     const int count = set->row_count;
@@ -480,7 +500,7 @@ void cal_matrix_find_change(cal_constraints* set) {
 
 void cal_matrix_correct(cal_constraints* set) {
     if (set->loops) {
-        solve_loops(set);
+        solve_loops(set, false);
         return;
     }
     cal_skyline_solve(&set->matrix, set->right);

@@ -8,6 +8,12 @@ static inline int cal_row_total(const cal_constraints* set, int place) {
     return set->first_row[place + 1] - set->first_row[place];
 }
 
+// Whether the rows of the only constraint have a number for each degree of freedom, in its order: a ring's.
+static inline bool cal_matrix_fills(const cal_constraints* set) {
+    return set->model->constraint_count == 1 && set->row_count > 0 && set->follows[0] &&
+           set->degrees[0] == set->model->v_count;
+}
+
 // Lists of degrees of freedom, found once.
 bool cal_matrix_create(cal_constraints* set);
 void cal_matrix_destroy(cal_constraints* set);
@@ -19,6 +25,8 @@ void cal_matrix_make(cal_constraints* set);
 void cal_matrix_factor(cal_constraints* set, double shift);
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped. In the order of the tree set->change comes with it.
 void cal_matrix_solve(cal_constraints* set);
+// The same in the order of the tree with a load (loop_factor.h): set->change ← q̈.
+void cal_matrix_solve_loaded(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ λ of that solution.
 void cal_matrix_find_change(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ set->right, which is scaled already: a solution without refinement, for corrections.

@@ -38,7 +38,8 @@ static void make_directions(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t lanes = (size_t)round_to_lanes(set->row_count);
     cal_mass_factor_own_borrowed(&set->tree);
-    memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
+    if (!cal_matrix_fills(set) || (size_t)set->row_count < lanes)
+        memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place], degrees = set->degrees[constraint];
         const int32_t* v = set->degree_v + set->degree_start[constraint];

@@ -13,12 +13,14 @@
 //
 //     U = I S    D = Sᵀ U + armature = C Cᵀ    y = C⁻¹ Sᵀ E    E ← E − U C⁻ᵀ y    Λ ← Λ + yᵀ y        the same for p and c
 //
-// One factorisation serves λ and M⁻¹ Aᵀ λ, which a solution finds together, inbound and outbound. Λ are sums of squares: what is
+// One factorisation serves λ and M⁻¹ Aᵀ λ, which a solution finds together, inbound and outbound. With a load, p begins with what each
+// node's motion asks for at q̈ = 0 and joint forces push against it (pass/aba_body.h), and the same solution is q̈ with everything. Λ are sums of squares: what is
 // left of a row is known to 1e-8 of it, where the triangle of skyline.h knows 1e-16; thresholds are 1e-6 and more.
 #pragma once
 #include "pass/mass_factor.h"
 
-enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 21 }; // of a front; numbers of a symmetric matrix
+// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion.
+enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16, CAL_LOOP_WRENCH = 8 };
 
 typedef struct cal_loop_front {
     int32_t first, count;             // its constraints in the list: those that are closed here, then those that go on
@@ -34,7 +36,7 @@ typedef struct cal_loop_touch {
     int32_t constraint, row; // its first row in the front
 } cal_loop_touch;
 
-// Where a front's numbers are: E (6 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 6)), z (m) for k rows and m pivots at most.
+// Where a front's numbers are: E (8 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 8)), z (m) for k rows and m pivots at most.
 typedef struct cal_loop_view {
     int rows, closed;
     double *E, *L, *gross, *c, *lambda, *y, *G, *z;
@@ -53,15 +55,18 @@ typedef struct cal_loop_factor {
     cal_loop_touch* touches;
     double* store;
     double* inertia;       // CAL_LOOP_INERTIA per node
-    double *bias, *motion; // 6 per front: p, a
-    double *give, *root;   // 6 per degree of freedom: U C⁻ᵀ; C with its diagonal inverted
+    double* own;           // CAL_LOOP_OWN per node: its own inertia about its origin, first moments, world's axes
+    double* load;          // per node: p of its own motion
+    const double* forces;  // per degree of freedom: of joints, the caller's; with load
+    double *bias, *motion; // per front: p, a
+    double *give, *root;   // per degree of freedom: U C⁻ᵀ; C with its diagonal inverted (6)
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
 } cal_loop_factor;
 
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
-    return 6 * k + k * k + 3 * k + 6 * k + m * (k + 6) + m;
+    return CAL_LOOP_WRENCH * k + k * k + 3 * k + 6 * k + m * (k + CAL_LOOP_WRENCH) + m;
 }
 
 // The node where the paths of a constraint's bodies meet, −1: on the ground.
@@ -75,8 +80,15 @@ void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
 // length.
 void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
                              const int32_t* first_row, double shift);
-// λ, zero for rows that were dropped, and u = M⁻¹ Aᵀ λ with A u = right, as far as that can be.
-void cal_loop_factor_solve(cal_loop_factor* factor, const int32_t* first_row, const double* right, double* lambda,
-                           double* u);
+// What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), gravity, and joint forces, which must stay until the
+// solution.
+void cal_loop_factor_load(cal_loop_factor* factor, const cal_node_motion* motions, const double* accelerations,
+                          const double* forces);
+// And a force and a torque about the origin of a node, world's axes, from outside.
+void cal_loop_factor_push(cal_loop_factor* factor, int node, const double force[3], const double torque[3]);
+// λ, zero for rows that were dropped, and u = M⁻¹ Aᵀ λ with A u = right, as far as that can be. loaded: u is q̈ with the load instead, for rows
+// that ask for `right` beside what they have at q̈ = 0.
+void cal_loop_factor_solve(cal_loop_factor* factor, const int32_t* first_row, const double* right, bool loaded,
+                           double* lambda, double* u);
 // Adds M u to joint forces, for the u of solutions: what Aᵀ λ is, without the rounding of λ, which a long tree makes more of.
 void cal_loop_factor_forces(cal_loop_factor* factor, const cal_node_motion* motions, const double* u, double* tau);

@@ -216,8 +216,8 @@ static cal_loop_view view_of(const cal_loop_factor* f, const cal_loop_front* fro
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
     cal_loop_view out = {.rows = front->rows, .closed = front->closed, .pivots = f->pivots + front->first_pivot};
     out.E = f->store + front->numbers;
-    out.L = out.E + 6 * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
-    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + 6);
+    out.L = out.E + CAL_LOOP_WRENCH * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
+    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + CAL_LOOP_WRENCH);
     return out;
 }
 
@@ -256,8 +256,9 @@ static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
 
 void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
-    void* arrays[] = {f->size,   f->fronts, f->list, f->at,   f->above, f->touches, f->pivots,  f->store, f->bias,
-                      f->motion, f->share,  f->give, f->root, f->gross, f->left,    f->inertia, f->views};
+    void* arrays[] = {f->size,  f->fronts,  f->list,   f->at,    f->above, f->touches, f->pivots,
+                      f->store, f->bias,    f->motion, f->share, f->give,  f->root,    f->gross,
+                      f->left,  f->inertia, f->views,  f->own,   f->load};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -276,15 +277,17 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         for (int c = 0; f->size && c < model->constraint_count; c++)
             f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
         f->inertia = cal_allocate(CAL_LOOP_INERTIA * fronts, sizeof(double));
-        f->bias = cal_allocate(6 * fronts, sizeof(double));
-        f->motion = cal_allocate(6 * fronts, sizeof(double));
+        f->own = cal_allocate(CAL_LOOP_OWN * fronts, sizeof(double));
+        f->load = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
+        f->bias = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
+        f->motion = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
         f->share = cal_allocate(degrees, sizeof(double));
-        f->give = cal_allocate(6 * degrees, sizeof(double));
+        f->give = cal_allocate(CAL_LOOP_WRENCH * degrees, sizeof(double));
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
-        good = f->fronts && f->views && f->size && f->inertia && f->bias && f->motion && f->share && f->give &&
-               f->root && f->gross && f->left && find_fronts(f, mark);
+        good = f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias && f->motion &&
+               f->share && f->give && f->root && f->gross && f->left && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;

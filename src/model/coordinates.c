@@ -39,6 +39,11 @@ void cal_joint_displace(int kind, const double* change, double factor, double* q
 // --- All joints ------------------------------------------------------------------------------------------------------
 
 void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate) {
+    // No joint has a quaternion.
+    if (model->q_count == model->v_count) {
+        for (int i = 0; i < model->q_count; i++) rate[i] = v[i];
+        return;
+    }
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
         cal_joint_rate((int)joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);

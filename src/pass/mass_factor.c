@@ -17,7 +17,7 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .response = cal_allocate(SIX * degrees, sizeof(double)),
                              .root = cal_allocate(SIX * degrees, sizeof(double)),
                              .inertia = cal_allocate(SQUARE * nodes, sizeof(double)),
-                             .arm = cal_allocate(3 * nodes, sizeof(double)),
+                             .arm = cal_allocate(3 * nodes + 1, sizeof(double)), // read four at a time
                              .wrench = cal_allocate(SIX * nodes, sizeof(double)),
                              .motion = cal_allocate(SIX * nodes, sizeof(double)),
                              .share = cal_allocate(degrees, sizeof(double)),

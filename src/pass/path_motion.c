@@ -13,6 +13,10 @@ bool cal_joint_path_exists(const cal_model* model, int node) {
     return node >= 0;
 }
 
+static bool turns_about_z(const double R[9]) {
+    return R[2] == 0.0 && R[5] == 0.0 && R[6] == 0.0 && R[7] == 0.0 && R[8] == 1.0;
+}
+
 static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* node, bool limited) {
     static const double rotation[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     double* numbers = path->constants + (size_t)step * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES + lane;
@@ -27,6 +31,8 @@ static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* 
     path->q[at] = node ? node->first_q : 0;
     path->v[at] = node ? node->first_v : 0;
     path->slides = path->slides || slides;
+    path->spatial = path->spatial || slides || (node && !turns_about_z(node->rotation)) ||
+                    numbers[11 * CAL_JOINT_PATH_LANES] != 0.0;
     if (!node) return;
     const double *S = node->second_moment, *h = node->moment;
     const double masses[CAL_JOINT_PATH_MASSES] = {node->mass,  h[0],  h[1],  h[2],  S[1] + S[2],   S[0] + S[2],

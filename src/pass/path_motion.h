@@ -17,6 +17,7 @@ enum { CAL_BEGIN_ORIGIN = 9, CAL_BEGIN_ANGULAR = 12, CAL_BEGIN_LINEAR = 15, CAL_
 typedef struct cal_joint_path {
     int node, steps; // its end; joints of each segment, in the last ones fewer
     bool slides;     // some joint does
+    bool spatial;    // or its joints are not hinges in one plane, whose axes are parallel
     double base[3];
     // Of each step and lane, lanes side by side: the joint's rotation (rows) and offset in its parent, ones for joints that turn, ones for
     // those that slide; and where its q and v are.

@@ -50,6 +50,33 @@ LANE_INLINE joint_step take_joint(const cal_joint_path* path, int i, int at, con
     return out;
 }
 
+// The same in a plane, without what is zero there or one: the same bits. x, y: the first two axes.
+typedef struct planar_axes {
+    lane xx, xy, yx, yy;
+} planar_axes;
+typedef struct planar_step {
+    lane arm_x, arm_y, turns;
+} planar_step;
+LANE_INLINE planar_step take_planar(const cal_joint_path* path, int i, int at, const double* q, planar_axes* R) {
+    const double* c = path->constants + (size_t)i * (CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES) + at;
+#define NUMBER(j) load_one(c + (j)*CAL_JOINT_PATH_LANES)
+    const lane turns = NUMBER(CAL_JOINT_PATH_TURNS), x = NUMBER(9), y = NUMBER(10);
+    lane sine, cosine;
+    lane_sincos(gather(q, path->q + i * CAL_JOINT_PATH_LANES + at, 1) * turns, &sine, &cosine);
+    const planar_step out = {lane_fma(R->yx, y, R->xx * x), lane_fma(R->yy, y, R->xy * x), turns};
+    const lane a = NUMBER(0), b = NUMBER(3), d = NUMBER(1), e = NUMBER(4);
+#undef NUMBER
+    const planar_axes P = {lane_fma(R->yx, b, R->xx * a), lane_fma(R->yy, b, R->xy * a), lane_fma(R->yx, e, R->xx * d),
+                           lane_fma(R->yy, e, R->xy * d)};
+    R->xx = lane_fma(P.yx, sine, P.xx * cosine), R->xy = lane_fma(P.yy, sine, P.xy * cosine);
+    R->yx = lane_fma(P.xx, -sine, P.yx * cosine), R->yy = lane_fma(P.xy, -sine, P.yy * cosine);
+    return out;
+}
+LANE_INLINE void move_planar(const planar_step* step, lane rate, lane* w, lane* ux, lane* uy) {
+    *ux = lane_fnma(*w, step->arm_y, *ux), *uy = lane_fma(*w, step->arm_x, *uy);
+    *w = rate * step->turns + *w;
+}
+
 // Velocities behind it.
 LANE_INLINE void move_joint(const joint_step* step, v3 axis, lane rate, bool slides, v3* w, v3* u) {
     *u = v3_fma_cross(*w, step->arm, *u);

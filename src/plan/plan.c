@@ -496,6 +496,26 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     return status != CAL_OK || !solver ? status : find_sums(plan, state, sums);
 }
 
+static void find_column_forces(void* argument, const cal_column* column) {
+    const cal_context* context = argument;
+    cal_joint_forces(context, (int)(column - context->layout->columns));
+}
+
+cal_status cal_plan_find_forces(const cal_plan* plan, cal_state* state, double* out) {
+    const cal_context* context = &state->context;
+    cal_status status = CAL_OK;
+    ride(state, NULL, NULL);
+    state->executions++;
+    if (state->coupled) status = find_coupled_forces(plan, state);
+    if (status == CAL_OK && context->force != context->tau)
+        status = cal_plan_each(plan, find_column_forces, &state->context);
+    if (status != CAL_OK) return status;
+    const int32_t* position = plan->layout->tau_position;
+    for (int i = 0; i < plan->whole->v_count; i++)
+        if (position[i] >= 0) out[i] = context->force[position[i]];
+    return cal_plan_collect(plan, NULL, out);
+}
+
 // --- Parts of an execution ------------------------------------------------------------------------------------------------
 
 // The same stages, so that what is sent is counted where it belongs, with passes left out.

@@ -130,6 +130,8 @@ CAL_FOR_PARTS int cal_state_sums(const cal_state* state);
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums);
+// The forces of joints alone, of all of them, in the user's order: for those who find accelerations by themselves. The host's y is read.
+cal_status cal_plan_find_forces(const cal_plan* plan, cal_state* state, double* out);
 // Parts of an execution, for those who change something in between: all but the last walk; the last walk; the solver's follow-up alone,
 // whose ydot may have been changed. Made of a plan, which must live longer; NULL on a device.
 typedef enum cal_plan_part { CAL_PART_FIRST, CAL_PART_LAST, CAL_PART_SUMS } cal_plan_part;

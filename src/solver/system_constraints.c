@@ -3,6 +3,7 @@
 //     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ, M⁻¹Aᵀλ ─ ydot ─ the solver's follow-up
 //                  of implicit solvers, next to singular positions and without multipliers: τ + Aᵀλ ─ plan again, with the solver
 //                  (an implicit solver's q̈₀ is that of M + h D + h² K, and so is λ: the step's end keeps to A v = −h Ȧ v)
+//                  loops in the order of the tree: joint forces ─ fronts: λ and q̈ with everything ─ ydot ─ the solver's follow-up
 //     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
 //     sample       the solver's polynomial ─ projected; the history does not see it
 //
@@ -17,6 +18,7 @@
 #include "base/memory.h"
 #include "constraint/directions.h"
 #include "machine/machine.h"
+#include "model/coordinates.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>
@@ -91,6 +93,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     // Where memory is not shared, and on a device, they join one of their own.
     const bool shared = plan->layout->keep == CAL_KEEP_ALL && !plan->machine->device;
     system->constraints->joins = system->constraints->aba_state && plan->program == &cal_program_aba;
+    system->constraints->moves = system->constraints->loops && plan->program == &cal_program_aba;
     if (system->constraints->joins && shared &&
         (cal_state_keep_responses(system->state) || cal_plan_create_part(plan, CAL_PART_FIRST, &system->first_part) ||
          cal_plan_create_part(plan, CAL_PART_LAST, &system->last_part)))
@@ -133,10 +136,10 @@ static cal_status add_joint_forces(cal_system* system, bool implicit, const doub
     return cal_system_apply_forces(system, system->state, system->changed_tau, control);
 }
 
-// Accelerations that hold the constraints are in system->qdd: they go into ydot.
-static void take_accelerations(cal_system* system) {
+// Accelerations that hold the constraints are in system->qdd: they go into ydot. rates: q̇; NULL: an execution has left it there.
+static void take_accelerations(cal_system* system, const double* rates) {
     cal_system_keep_rests(system, system->qdd);
-    cal_layout_scatter(system->plan->layout, 0, NULL, system->qdd, system->state->context.ydot);
+    cal_layout_scatter(system->plan->layout, 0, rates, system->qdd, system->state->context.ydot);
     cal_state_changed(system->state, CAL_HELD_YDOT);
     system->accelerated = true;
 }
@@ -153,10 +156,35 @@ static bool add_accelerations(cal_system* system) {
     // Looks elsewhere, but leaves the change that was found.
     if (system->projects && cal_system_changes_near(system, set->change)) return false;
     memcpy(system->qdd, set->change, (size_t)system->model->v_count * sizeof(double));
-    take_accelerations(system);
+    take_accelerations(system, NULL);
     system->moved = moved;
     system->closing = closing;
     return true;
+}
+
+// Where loops are closed in the order of the tree, q̈ comes from there as a whole: on processors neither walk of an execution is needed.
+static cal_status move_loops(cal_system* system, bool* done) {
+    cal_constraints* set = system->constraints;
+    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    const cal_constraint_load load = {system->qdd, system->state->pushes, system->state->push_count};
+    cal_status status = CAL_OK;
+    if (system->plan->machine->device) { // whose follow-up comes after an execution
+        status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+        if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT | CAL_HELD_VECTORS);
+    }
+    if (!status) status = cal_plan_find_forces(system->plan, system->state, system->qdd);
+    if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
+    cal_constraints_move(set, system->evaluated_q, system->evaluated_v, &load, system->law, system->def.gain, shift);
+    if (!cal_all_finite(set->change, system->model->v_count)) return CAL_OK;
+    const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
+    memcpy(system->qdd, set->change, (size_t)system->model->v_count * sizeof(double));
+    if (system->projects && cal_system_changes_near(system, system->qdd)) return CAL_OK;
+    cal_model_rate(system->model, system->evaluated_q, system->evaluated_v, set->before);
+    take_accelerations(system, set->before);
+    system->moved = moved;
+    system->closing = closing;
+    *done = true;
+    return CAL_OK;
 }
 
 static cal_status run_first(cal_system* system, const cal_plan* part, cal_state* state) {
@@ -222,7 +250,7 @@ static cal_status join_execution(cal_system* system, const double* tau, const do
         *done = !cal_system_changes_near(system, system->qdd);
         if (!*done) return CAL_OK;
     }
-    if (whole) take_accelerations(system);
+    if (whole) take_accelerations(system, NULL);
     system->accelerated = true;
     system->joined = !whole;
     system->moved = moved;
@@ -251,6 +279,11 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
         const cal_status status = join_execution(system, tau, control, &done);
         if (status || done) return status;
     }
+    const bool moves = accelerates && system->constraints->moves;
+    if (moves) {
+        const cal_status status = move_loops(system, &done);
+        if (status || done) return status;
+    }
     cal_status status = cal_plan_run(system->plan, system->state, implicit ? &system->probe : NULL,
                                      implicit ? &system->context : NULL, true, NULL);
     if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT | CAL_HELD_VECTORS);
@@ -260,7 +293,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
     system->constraints->time = system->state->time;
-    if (accelerates && !system->constraints->joins && add_accelerations(system)) return CAL_OK;
+    if (accelerates && !system->constraints->joins && !moves && add_accelerations(system)) return CAL_OK;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     return add_joint_forces(system, implicit, control);
 }
