@@ -285,6 +285,53 @@ static void test_height_field_walls(void** state) {
     }
 }
 
+// What is in a steep height field is told, whatever else is near: a point of its grid that is in a box by so much is as far from being out of
+// it. A contact that is nobody's was left out where another one was within the margin, and boxes sank in.
+static void test_height_field_depth(void** state) {
+    (void)state;
+    static double vertices[3 * COLUMNS * ROWS];
+    const double size[3] = {0.3, 0.5, 0.2};
+    const cal_pose here = at(0, 0, 0);
+    cal_random random = {11};
+    int inside = 0;
+    cal_geometry* box = cal_test_shape(CAL_BOX, size[0], size[1], size[2]);
+    for (int i = 0; i < 3000; i++) {
+        cal_piece_def def = cal_default_piece_def();
+        def.kind = CAL_HEIGHT_FIELD;
+        def.vertices = vertices, def.vertex_count = COLUMNS * ROWS, def.columns = COLUMNS;
+        for (int k = 0; k < COLUMNS * ROWS; k++) {
+            vertices[3 * k] = k % COLUMNS - 4.0, vertices[3 * k + 1] = floor((double)k / COLUMNS) - 3.0;
+            vertices[3 * k + 2] = cal_random_between(&random, -1.0, 1.0);
+        }
+        cal_geometry* ground = cal_test_geometry(&def, 1);
+        double p[3], axis[3];
+        for (int k = 0; k < 3; k++) p[k] = cal_random_between(&random, -1.2, 1.2);
+        for (int k = 0; k < 3; k++) axis[k] = cal_random_between(&random, -1.0, 1.0);
+        const cal_pose pose =
+            turned(p[0], p[1], p[2], axis[0], axis[1], axis[2], cal_random_between(&random, 0.0, 3.0));
+        double depth = 0.0;
+        for (int k = 0; k < COLUMNS * ROWS; k++) {
+            double d[3], local[3], least = INFINITY;
+            for (int m = 0; m < 3; m++) d[m] = vertices[3 * k + m] - pose.position[m];
+            cal_unrotate3(pose.rotation, d, local);
+            for (int m = 0; m < 3; m++) least = fmin(least, size[m] - fabs(local[m]));
+            depth = fmax(depth, least);
+        }
+        for (int wide = 0; wide < 2 && depth > 0.0; wide++) {
+            static cal_contact c[10 * ROOM];
+            const int count = cal_contacts(box, &pose, ground, &here, wide ? 1.0 : 1e-4, c, 10 * ROOM);
+            double deepest = 0.0;
+            assert_in_range(count, 1, 10 * ROOM);
+            for (int k = 0; k < count; k++) deepest = fmax(deepest, -c[k].separation);
+            cal_test_expect_below(0.5 * depth - deepest, 1e-6, "depth that no contact tells of", "a box");
+            inside++;
+        }
+        cal_geometry_destroy(ground);
+    }
+    assert_true(inside > 500);
+    cal_geometry_destroy(box);
+}
+
 // On a ridge a ball is held by normals between those of the two sides.
 static void test_height_field_ridge(void** state) {
     (void)state;
@@ -572,6 +619,7 @@ int main(void) {
                                        cmocka_unit_test(test_manifolds_agree_with_distance),
                                        cmocka_unit_test(test_boxes_that_touch_to_a_rounding),
                                        cmocka_unit_test(test_height_field_walls),
+                                       cmocka_unit_test(test_height_field_depth),
                                        cmocka_unit_test(test_height_field_ridge),
                                        cmocka_unit_test(test_mass),
                                        cmocka_unit_test(test_swept_boxes),

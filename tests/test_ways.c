@@ -146,6 +146,95 @@ static void boxes_that_roll_over_edges_do_not_overlap(void** unused) {
          1e-5);
 }
 
+// Two gears, of which a spring drives one: teeth of links that turn faster within a step come into each other by the fourth order of their way,
+// 1.2e-5 of a gear's size half-way to where nothing overlaps.
+static void teeth_of_gears_do_not_overlap(void** unused) {
+    (void)unused;
+    enum { TEETH = 12 };
+    static char text[8000];
+    int at = snprintf(text, sizeof text,
+                      "<mujoco><custom><numeric name='friction' data='0.5'/><numeric name='restitution' data='0'/>"
+                      "</custom><worldbody>");
+    for (int gear = 0; gear < 2; gear++) {
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "<body pos='%g 0 .4'><joint type='hinge' axis='0 1 0' damping='.02'%s/>"
+                       "<geom type='cylinder' size='.1 .02' mass='1' euler='90 0 0'/>",
+                       0.247 * gear, gear == 0 ? " stiffness='3' springref='400'" : "");
+        for (int i = 0; i < TEETH; i++) {
+            const double turned = 360.0 / TEETH * (i + 0.5 * gear), angle = turned * 3.14159265358979 / 180.0;
+            at += snprintf(text + at, sizeof text - (size_t)at,
+                           "<geom type='box' size='.02 .018 .012' pos='%g 0 %g' euler='0 %g 0' mass='.02'/>",
+                           0.118 * cos(angle), 0.118 * sin(angle), -turned);
+        }
+        at += snprintf(text + at, sizeof text - (size_t)at, "</body>");
+    }
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    look(text, "gears", 1.0, CAL_TEST_SANITIZED ? 1000 : 2000, 0.138, 1e-2);
+}
+
+// Boxes fall on steep ground, and come to touch others of its faces on the way: 6.5e-6 of their size.
+static void boxes_do_not_sink_into_steep_ground(void** unused) {
+    (void)unused;
+    enum { SIDE = 9 };
+    static char text[8000];
+    double q[4];
+    int at = snprintf(
+        text, sizeof text,
+        "<mujoco><custom><numeric name='friction' data='0.3'/></custom><asset><hfield name='h' nrow='%d' ncol='%d' "
+        "size='.6 .6 .15 .1' elevation='",
+        SIDE, SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%g ", (i * i * 37 + i * 25) % 101 / 100.0);
+    at += snprintf(text + at, sizeof text - (size_t)at, "'/></asset><worldbody><geom type='hfield' hfield='h'/>");
+    for (int i = 0; i < 12; i++) {
+        turn(i + 25, q);
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "<body pos='%g %g %g' quat='%g %g %g %g'><freejoint/>"
+                       "<geom type='box' size='.05 .04 .03' mass='.1'/></body>",
+                       0.13 * (i % 3 - 1), 0.13 * (i / 3 % 3 - 1), 0.35 + 0.15 * (i / 9), q[0], q[1], q[2], q[3]);
+    }
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    look(text, "boxes on steep ground", 1.0, CAL_TEST_SANITIZED ? 200 : 1600, 0.0707, 1e-2);
+}
+
+// A box of 100 kg lies on 40 ellipsoids of 10 g, ten thousand times lighter: they carry it, and the floor carries all.
+static void light_ellipsoids_carry_a_heavy_box(void** unused) {
+    (void)unused;
+    enum { COUNT = 40 };
+    static char text[8000];
+    static cal_contact_point points[200];
+    cal_error error;
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    double up = 0.0, poses[7 * (COUNT + 1)];
+    int count = 0;
+    int at = snprintf(text, sizeof text,
+                      "<mujoco><option gravity='0 0 -10'/><custom><numeric name='friction' data='0.5'/>"
+                      "</custom><worldbody><geom type='plane' size='0 0 1'/>");
+    for (int i = 0; i < COUNT; i++)
+        at += snprintf(
+            text + at, sizeof text - (size_t)at,
+            "<body pos='%g %g .0201'><freejoint/><geom type='ellipsoid' size='.03 .025 .02' mass='.01'/></body>",
+            0.075 * (i % 7 - 3), 0.075 * floor(i / 7.0) - 0.1875);
+    snprintf(
+        text + at, sizeof text - (size_t)at,
+        "<body pos='0 0 .1402'><freejoint/><geom type='box' size='.3 .3 .1' mass='100'/></body></worldbody></mujoco>");
+    cal_model* model = read(text);
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, 1.0, &error) != CAL_OK) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_contacts(sim, points, 200, &count, NULL), CAL_OK);
+    for (int k = 0; k < count; k++) {
+        cal_test_expect_below(-points[k].gap, 1.05e-6 * 0.03, "overlap", "ellipsoids under a box");
+        const bool floor_first = points[k].body[0].index == 0, floor_second = points[k].body[1].index == 0;
+        if (floor_first || floor_second) up += (floor_first ? -1.0 : 1.0) * points[k].force[2];
+    }
+    cal_test_expect_below(fabs(up - 10.0 * (100.0 + 0.01 * COUNT)), 1e-2, "force", "the floor");
+    assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
+    cal_test_expect_below(fabs(poses[(size_t)7 * COUNT + 2] - 0.14), 1e-6, "height", "the box");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // What parts from a group is hit again, whichever loop looks for it: the retroactive one took pairs for a group's that had ended.
 static void nothing_falls_through_the_floor_in_any_loop(void** unused) {
     (void)unused;
@@ -181,6 +270,9 @@ int main(void) {
         cmocka_unit_test(a_tiny_ball_does_not_sink),
         cmocka_unit_test(a_chain_over_a_bar_gains_nothing),
         cmocka_unit_test(boxes_that_roll_over_edges_do_not_overlap),
+        cmocka_unit_test(teeth_of_gears_do_not_overlap),
+        cmocka_unit_test(boxes_do_not_sink_into_steep_ground),
+        cmocka_unit_test(light_ellipsoids_carry_a_heavy_box),
         cmocka_unit_test(nothing_falls_through_the_floor_in_any_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,7 @@ int cal_geometry_tag(const cal_geometry* geometry, int piece);
 int cal_geometry_definition(const cal_geometry* geometry, int piece);
 bool cal_geometry_is_sphere(const cal_geometry* geometry, double center[3], double* radius); // one piece, a sphere
 bool cal_geometry_is_bounded(const cal_geometry* geometry);                                  // has no plane
+bool cal_geometry_has_field(const cal_geometry* geometry);                                   // has a height field
 // Radius of a ball about the origin of the frame that holds it all; infinite with a plane.
 double cal_geometry_reach(const cal_geometry* geometry);
 // Smallest width of any piece: what must not be passed in one step without a look.

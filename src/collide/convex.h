@@ -70,6 +70,7 @@ struct cal_geometry {
     void** owned;         // arrays of hulls and prisms
     int owned_count;
     int piece_count, branch_count, plane_count; // planes are the last pieces, and not in the tree
+    bool field;                                 // some pieces are a height field's
     double reach, thickness;
     cal_mass_properties mass;
     atomic_int others; // who have it beside the one who made it

@@ -336,6 +336,7 @@ cal_status cal_geometry_create(const cal_piece_def* defs, int count, cal_geometr
             }
             g->piece_count += made;
             g->plane_count += planes;
+            g->field |= def->kind == CAL_HEIGHT_FIELD;
         }
     if (status == CAL_OK && !complete(g)) status = CAL_NO_MEMORY;
     if (status == CAL_OK) {
@@ -394,6 +395,7 @@ void cal_geometry_destroy(cal_geometry* geometry) {
 int cal_geometry_piece_count(const cal_geometry* geometry) { return geometry->piece_count; }
 int cal_geometry_tag(const cal_geometry* geometry, int piece) { return geometry->pieces[piece].tag; }
 int cal_geometry_definition(const cal_geometry* geometry, int piece) { return geometry->pieces[piece].definition; }
+bool cal_geometry_has_field(const cal_geometry* geometry) { return geometry->field; }
 bool cal_geometry_is_bounded(const cal_geometry* geometry) { return geometry->plane_count == 0; }
 double cal_geometry_reach(const cal_geometry* geometry) { return geometry->reach; }
 double cal_geometry_thickness(const cal_geometry* geometry) { return geometry->thickness; }

@@ -171,6 +171,7 @@ typedef struct collector {
     bool blocked_too; // takes contacts against walls inside height fields
     int blocked_a, blocked_b;
     double blocked; // the deepest of those that were left out
+    double taken;   // and of those that were not
     // Of all distances that the margin was compared with: the largest that is within it, and the smallest that is not.
     double within, beyond;
     cal_separation* distance; // NULL, or that of the only pieces
@@ -349,6 +350,7 @@ static void collect(void* user, int i, int k, double* limit) {
             c->blocked = nearest.distance, c->blocked_a = i, c->blocked_b = k;
         return;
     }
+    c->taken = fmin(c->taken, nearest.distance);
     const cal_view view_a = {.piece = p, .at_home = true};
     cal_view view_b;
     cal_view_make(p, c->pose_a, q, c->pose_b, &view_b);
@@ -378,16 +380,36 @@ static void collect(void* user, int i, int k, double* limit) {
     for (int m = 0; m < count; m++) emit(c, &points[m], &frame, nearest.normal, i, k);
 }
 
+// Whether a contact that was left out is all that there is, or tells of what no other does: a body is in a height field by at least as much
+// as it is in any of its prisms. Where it slides over a wall, it is in both prisms there, by depths along normals of which one may be half as
+// steep.
+static bool is_blocked_missed(const collector* c) {
+    if (c->blocked_a < 0) return false;
+    const double size = fmin(c->a->pieces[c->blocked_a].reach, c->b->pieces[c->blocked_b].reach);
+    return c->count == 0 || c->blocked < 2.0 * fmin(c->taken, 0.0) - 1e-6 * size;
+}
+
 int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b,
                              const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
                              cal_contact* out, int capacity) {
     const bool single = a->piece_count == 1 && b->piece_count == 1;
-    collector c = {a,   b,        pose_a,    pose_b,   margin,
-                   out, capacity, 0,         false,    -1,
-                   -1,  INFINITY, -INFINITY, INFINITY, single ? distance : NULL};
+    collector c = {.a = a,
+                   .b = b,
+                   .pose_a = pose_a,
+                   .pose_b = pose_b,
+                   .margin = margin,
+                   .out = out,
+                   .capacity = capacity,
+                   .blocked_a = -1,
+                   .blocked_b = -1,
+                   .blocked = INFINITY,
+                   .taken = INFINITY,
+                   .within = -INFINITY,
+                   .beyond = INFINITY,
+                   .distance = single ? distance : NULL};
     double limit = margin;
     cal_visit_pairs(a, pose_a, b, pose_b, &limit, collect, &c);
-    if (c.count == 0 && c.blocked_a >= 0) {
+    if (is_blocked_missed(&c)) {
         c.blocked_too = true;
         collect(&c, c.blocked_a, c.blocked_b, &limit);
     }

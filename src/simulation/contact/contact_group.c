@@ -454,8 +454,10 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.bounce_speed = world->contact_speed;
     g->group.creep = CREEP * world->slow;
     g->size = (double)INFINITY;
+    g->group.folded = false;
     for (int i = 0; i < g->group.body_count; i++) {
         const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        g->group.folded |= part->geometry != NULL && cal_geometry_has_field(part->geometry);
         if (part->component >= 0 && part->reach > 0.0) g->size = fmin(g->size, part->reach);
     }
     g->group.length = g->size;

@@ -148,6 +148,7 @@ struct cal_group {
     const char* (*body_name)(const cal_group* group, int body, char* text, size_t capacity);
     void* world; // for the functions above
     double gravity[3];
+    bool folded;               // some body is a height field: what touches it may touch another of its faces soon
     double length;             // a typical size of a body, m
     double bounce_speed;       // impacts after which bodies part more slowly do not bounce, m/s
     double tolerance;          // of a step, relative to length and to typical speeds

@@ -197,18 +197,22 @@ static double leaning_of(const cal_group_work* w, const cal_group_contact* from,
     return least > 0.0 ? fmin(least, lean_on(w, from, to, 1 - first)) : 0.0;
 }
 
-// Whether the cubic of a gap may be off by more than is left to what may overlap: by the fourth derivative, r ω⁴ h⁴ / 384 of what turns about a
-// corner. Where surfaces roll over each other, it is as many times larger as radii of curvature differ, squared. And where a pair touches
-// with other faces or edges at the end than at the begin, of which cubics know nothing: gaps along the two normals differ by how far these
-// lean, times how far the point goes. Balls have one surface, which is round.
+// Whether the cubic of a gap may be off by more than is left to what may overlap: by the fourth derivative over 384, r (ω⁴ + 6 ω² α + 3 α²) h⁴ of
+// what turns about a corner, faster by α h at the end; of links that is looked at (miss_of). Where surfaces roll over each other, it is as many
+// times larger as radii of curvature differ, squared. And where a pair touches with other faces or edges at the end than at the begin, of which
+// cubics know nothing: gaps along the two normals differ by how far these lean, times how far the point goes. Balls have one surface, which is
+// round.
 static bool is_off(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, double h,
                    double allowed) {
     double sum = 0.0, levers = 0.0;
     for (int side = 0; side < 2; side++) {
-        const double* spin = w->body_speeds[from->body[side]][0] + 3;
-        const double square = h * h * cal_dot3(spin, spin);
+        const double(*speeds)[6] = (const double(*)[6])w->body_speeds[from->body[side]];
+        const double *spin = speeds[0] + 3, *to_spin = speeds[1] + 3;
+        const double square = h * h * fmax(cal_dot3(spin, spin), cal_dot3(to_spin, to_spin));
+        const double more[3] = {to_spin[0] - spin[0], to_spin[1] - spin[1], to_spin[2] - spin[2]};
+        const double change = w->varies ? 0.0 : h * h * cal_dot3(more, more);
         const double lever = fmax(lever_of(from, w->far.poses, side), lever_of(to, w->cache.poses, side));
-        sum += lever * square * square;
+        sum += lever * (square * (square + 6.0 * sqrt(change)) + 3.0 * change);
         levers = fmax(levers, lever);
     }
     const double room = fmax(fmin(from->gap, to->gap), 0.0) + (1.0 / known_to - 1.0) * allowed;
@@ -218,6 +222,50 @@ static bool is_off(const cal_group_work* w, const cal_group_contact* from, const
     return sum > 384.0 * room || leaning * fmax(slides[0], slides[1]) > room ||
            (curved * sum > 384.0 * room && slides[0] > corner && slides[1] > corner);
 }
+
+// q and v of all units at a time t on the way.
+static cal_status place_on_way(cal_group_work* w, double time, double h, double t, const double* q, const double* v,
+                               const double* bow, cal_error* error) {
+    const cal_group* group = w->group;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        cal_member_span span = span_of(w, i, q, v, h, t);
+        span.bow = bow + unit->first_v;
+        const cal_status status = unit->ops->state(unit, &span, w->middle_q + unit->first_q, w->second + unit->first_v);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time - h + t, error);
+    }
+    return CAL_OK;
+}
+
+// Looks at a way are at most so much of it apart, and where something turns over so little.
+#define BETWEEN_LOOKS 0.125
+#define KINKS_APART 0.015625
+
+// Contacts at a share s of the way: so far away that what touches between two looks is seen in one of them; *depth: the deepest overlap.
+static cal_status find_on_way(cal_group_work* w, cal_contact_cache* cache, double time, double h, double s,
+                              const double* q, const double* v, const double* bow, double* depth, cal_error* error) {
+    cal_status status = place_on_way(w, time, h, s * h, q, v, bow, error);
+    // From both sides, in half of the time between two looks.
+    const double way = BETWEEN_LOOKS * h * fmax(cal_group_speed(w->group, w->second), cal_group_speed(w->group, v)),
+                 margin = fmin(fmax(way, CAL_WORK_SLACK * w->group->length), w->margin);
+    if (status == CAL_OK)
+        status = cal_contact_cache_find(cache, w->group, time - h + s * h, w->middle_q, margin, error);
+    *depth = 0.0;
+    for (int k = 0; status == CAL_OK && k < cache->count; k++)
+        if (cache->contacts[k].stop == 0) *depth = fmax(*depth, -cache->contacts[k].gap);
+    return status;
+}
+
+// By how much the cubic of a gap is above what half-way, in `last`, was found; not less than nothing. There the fourth order is largest.
+static double miss_of(const cal_group_work* w, uint64_t key, int from, double begin, double rate, double end,
+                      double to_rate, double h) {
+    const int at = cal_contact_cache_same(&w->last, key, from);
+    return at >= 0 ? fmax(0.5 * (begin + end) + 0.125 * h * (rate - to_rate) - w->last.contacts[at].gap, 0.0) : 0.0;
+}
+
+// Whether cubics of gaps do not tell enough, and a look half-way is needed: links go along with all joints that carry them, and what the fourth
+// order makes of that is largest there; on a height field others of its faces come to be touched.
+static bool needs_look(const cal_group_work* w) { return w->varies || w->group->folded; }
 
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap. *sure:
 // there is none that this does not tell.
@@ -249,7 +297,9 @@ static double find_middle(cal_group_work* w, double h, double allowed, bool* sur
         const double to_rate = rate_of(w, there, end->poses, 1);
         const double deepest_gap = -deepest_of(w, contact, fabs(rate) + fabs(to_rate), h);
         *sure = *sure && !is_off(w, contact, there, h, allowed);
-        contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed);
+        const double miss =
+            needs_look(w) ? miss_of(w, contact->key, next, contact->gap, rate, there->gap, to_rate, h) : 0.0;
+        contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed) - miss;
         if (contact->gap < 0.0) contact->gap *= 1.0 + turn_of(w, contact, h);
         for (int i = 0; i < 3; i++) {
             contact->normal[i] += there->normal[i];
@@ -265,20 +315,6 @@ static double find_middle(cal_group_work* w, double h, double allowed, bool* sur
     return deepest;
 }
 
-// q and v of all units at a time t on the way.
-static cal_status place_on_way(cal_group_work* w, double time, double h, double t, const double* q, const double* v,
-                               const double* bow, cal_error* error) {
-    const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_group_member* unit = &group->units[i];
-        cal_member_span span = span_of(w, i, q, v, h, t);
-        span.bow = bow + unit->first_v;
-        const cal_status status = unit->ops->state(unit, &span, w->middle_q + unit->first_q, w->second + unit->first_v);
-        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time - h + t, error);
-    }
-    return CAL_OK;
-}
-
 // Displacements half-way that part what overlaps at a time t on the way, of which the contacts are in `far`, become more of the bow.
 static cal_status bow_more(cal_group_work* w, double time, double h, double t, double* bow, cal_error* error) {
     cal_contact_cache_swap(&w->cache, &w->far);
@@ -288,23 +324,12 @@ static cal_status bow_more(cal_group_work* w, double time, double h, double t, d
     return status;
 }
 
-// Looks at a way are at most so much of it apart.
-#define BETWEEN_LOOKS 0.125
-
-// Contacts at a share s of the way, in `far`, and speeds there: so far away that what touches between two looks is seen in one of them; *depth: the deepest overlap; *lift: by how much the way must be lifted
+// Contacts at a share s of the way, in `far`, and speeds there; *depth: the deepest overlap; *lift: by how much the way must be lifted
 // half-way, so that none overlaps by more than allowed at s.
 static cal_status look_on_way(cal_group_work* w, double time, double h, double s, const double* q, const double* v,
                               const double* bow, double allowed, double* lift, double* depth, cal_error* error) {
-    cal_status status = place_on_way(w, time, h, s * h, q, v, bow, error);
-    // From both sides, in half of the time between two looks.
-    const double way = BETWEEN_LOOKS * h * fmax(cal_group_speed(w->group, w->second), cal_group_speed(w->group, v)),
-                 margin = fmin(fmax(way, CAL_WORK_SLACK * w->group->length), w->margin);
-    if (status == CAL_OK)
-        status = cal_contact_cache_find(&w->far, w->group, time - h + s * h, w->middle_q, margin, error);
+    cal_status status = find_on_way(w, &w->far, time, h, s, q, v, bow, depth, error);
     if (status == CAL_OK) status = find_speeds(w, time, h, s * h, q, v, bow, 1, error);
-    *depth = 0.0;
-    for (int k = 0; status == CAL_OK && k < w->far.count; k++)
-        if (w->far.contacts[k].stop == 0) *depth = fmax(*depth, -w->far.contacts[k].gap);
     *lift = s > 0.0 && s < 1.0 ? fmax(*depth - allowed, 0.0) / (4.0 * s * (1.0 - s)) : 0.0;
     return status;
 }
@@ -350,8 +375,14 @@ static double depth_of_kink(double h, double from, double rate, double to, doubl
     return -(from + at * h * rate);
 }
 
-// The deepest overlap that two looks at the way tell of between them, those of `last` and of `far`, which are h apart; *s: where.
-static double find_dip(const cal_group_work* w, double h, double* s) {
+// Whether one of two tangents goes below zero between two looks: then the kink may be deeper than where they meet, for what curves after it.
+static bool is_kink_near(double h, double from, double rate, double to, double to_rate) {
+    return fmin(from + h * rate, to - h * to_rate) < 0.0;
+}
+
+// The deepest overlap that two looks at the way tell of between them, those of `last` and of `far`, which are h apart; *s: where. Where the
+// looks are far apart and something turns over between them, any.
+static double find_dip(const cal_group_work* w, double h, bool apart, double* s) {
     const cal_contact_cache* looks[2] = {&w->last, &w->far};
     double deepest = 0.0;
     for (int end = 0; end < 2; end++)
@@ -367,9 +398,12 @@ static double find_dip(const cal_group_work* w, double h, double* s) {
                 double b[CAL_CUBIC_TERMS];
                 next = at;
                 cal_curve_hermite(h, contact->gap, rate, other->gap, to_rate, b);
-                dip = has_turned_over(w, contact, other, h)
-                          ? depth_of_kink(h, contact->gap, rate, other->gap, to_rate, &there)
-                          : -least_of(b, &there);
+                if (!has_turned_over(w, contact, other, h))
+                    dip = -least_of(b, &there);
+                else if (apart && is_kink_near(h, contact->gap, rate, other->gap, to_rate))
+                    dip = (double)INFINITY;
+                else
+                    dip = depth_of_kink(h, contact->gap, rate, other->gap, to_rate, &there);
             } else // as it comes or goes, it tells by itself
                 dip = -(contact->gap + (end == 0 ? 0.5 : -0.5) * h * rate);
             if (dip > deepest) deepest = dip, *s = there;
@@ -386,7 +420,7 @@ static cal_status check_way(cal_group_work* w, double time, double h, const doub
     // and these.
     static const double shares[] = {1.0, 0.96875, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, BETWEEN_LOOKS, 0.03125, 0.0};
     enum { SHARES = sizeof shares / sizeof shares[0], MOST_MORE = 2 * SHARES, ROUNDS = 6 };
-    const double limit = fmax(allowed / known_to, 1.01 * ends), inner = 0.1;
+    const double limit = fmax(allowed / known_to, ends), inner = 0.1;
     for (int round = 0;; round++) {
         double places[SHARES + MOST_MORE], most = 0.0, at = 0.5, deepest = 0.0, lift = 0.0, depth = 0.0, before = -1.0;
         int left = SHARES, more = 0;
@@ -400,7 +434,7 @@ static cal_status check_way(cal_group_work* w, double time, double h, const doub
             if (lift > most) most = lift, at = s;
             double between = 0.5;
             if (before >= 0.0 && depth <= limit && more < MOST_MORE &&
-                find_dip(w, (s - before) * h, &between) > limit) {
+                find_dip(w, (s - before) * h, s - before > KINKS_APART, &between) > limit) {
                 places[left++] = before + fmin(fmax(between, inner), 1.0 - inner) * (s - before);
                 more++;
                 continue;
@@ -432,17 +466,17 @@ cal_status cal_work_bow(cal_group_work* w, double time, double h, const double* 
     const double begin = cal_contact_cache_deepest(&w->far), ends = fmax(begin, cal_contact_cache_deepest(&w->cache));
     // Ways that are not straight have led into each other what nothing has parted.
     w->report->overlaps = ends > fmax(allowed / known_to, begin);
+    double depth = 0.0;
+    if (status == CAL_OK && needs_look(w)) status = find_on_way(w, &w->last, time, h, 0.5, q, v, out, &depth, error);
     const double deepest = status == CAL_OK ? find_middle(w, h, allowed, &sure) : 0.0;
+    sure = sure && depth <= fmax(allowed / known_to, ends);
     if (status == CAL_OK && deepest > allowed) {
         status = place_on_way(w, time, h, 0.5 * h, q, v, out, error);
         if (status == CAL_OK) status = bow_more(w, time, h, 0.5 * h, out, error);
-        sure = sure && !w->varies; // points of links do not go along with their joints
-    }
-    // Links go along with all joints that carry them: what that makes of the fourth order is looked at where it is largest.
-    if (status == CAL_OK && sure && w->varies) {
-        double lift = 0.0, depth = 0.0;
-        status = look_on_way(w, time, h, 0.5, q, v, out, allowed, &lift, &depth, error);
-        sure = depth <= fmax(allowed / known_to, ends);
+        // Points of links do not go along with their joints; and others are not those that were meant where the bow has led them.
+        if (status == CAL_OK && sure && !w->varies)
+            status = find_on_way(w, &w->last, time, h, 0.5, q, v, out, &depth, error);
+        sure = sure && !w->varies && depth <= fmax(allowed / known_to, ends);
     }
     if (status == CAL_OK && !sure) status = check_way(w, time, h, q, v, out, allowed, ends, error);
     return status;

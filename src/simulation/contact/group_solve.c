@@ -4,7 +4,7 @@
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
-enum { MOST_PARTINGS = 4, FIRST_RINGS = 2 };
+enum { MOST_PARTINGS = 8, FIRST_RINGS = 2 };
 static const double parted_share = 0.3; // of an overlap that is deeper than `deep` of the length, in one step
 static const double deep = 1e-2;
 
