@@ -280,8 +280,9 @@ static PyObject* connect(PyObject* object, PyObject* const* args, Py_ssize_t cou
     cal_error error = {CAL_OK, ""};
     if (!arguments_take("connect", names, 1, 2, args, count, keywords, values)) return NULL;
     const int constraint = model_find(self->model, NAMES_CONSTRAINT, values[0]);
+    if (constraint < 0) return NULL; // before code of the user's runs
     const int inelastic = values[1] ? PyObject_IsTrue(values[1]) : 0;
-    if (constraint < 0 || inelastic < 0 || !simulation_enter(self)) return NULL;
+    if (inelastic < 0 || !simulation_enter(self)) return NULL;
     const cal_connection how = inelastic ? CAL_CONNECT_INELASTIC : CAL_CONNECT_SMOOTH;
     return done(cal_sim_connect(self->sim, constraint, how, &error), &error, self);
 }

@@ -131,6 +131,16 @@ class Misuse(unittest.TestCase):
         with self.assertRaises(ValueError):
             sim.push(0, (1, 0))
 
+    def test_no_code_runs_after_a_mistake(self):
+        sim = calder.Simulation(calder.generate("fivebar"))
+
+        class Looks:
+            def __bool__(self):
+                return len(repr(self)) > 0
+
+        with self.assertRaises(KeyError):
+            sim.connect("hold", inelastic=Looks())
+
     def test_a_subclass_that_lies(self):
         class Liar(list):
             def __len__(self):
