@@ -152,20 +152,18 @@ LANE_INLINE void find_lent(const int32_t* nodes, const cal_mass_factor* tree, le
 }
 #define load_lent LANE(cal_load_lent)
 LANE_INLINE void load_lent(const double* const* from, bool together, int first, int count, size_t width, lane* out) {
-    double* packed = (double*)(void*)out;
     for (int i = 0; i < count && together; i++) out[i] = *(const loose*)(from[0] + (size_t)(first + i) * width);
-    for (int l = 0; l < CAL_LANES && !together; l++)
-        for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = from[l][(size_t)(first + i) * width];
+    for (int i = 0; i < count && !together; i++)
+        for (int l = 0; l < CAL_LANES; l++) LANE_AT(out[i], l) = from[l][(size_t)(first + i) * width];
 }
 
 // The same numbers per joint as in load_paths, but z, U, D⁻¹, k and the arm are what there is.
 enum { LANE(LENT_U) = 3, LANE(LENT_OVER) = 9, LANE(LENT_K) = 10, LANE(LENT_ARM) = 13 };
 #define load_lent_paths LANE(cal_load_lent_paths)
-LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, lane* out,
-                                 lane (*accelerations)[6]) {
+LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, int nodes,
+                                 size_t width, lane* out, lane (*accelerations)[6]) {
     const cal_pack_shape* shape = pack->shape;
-    const size_t width = (size_t)tree->given->layout->width;
-    for (int i = 0; i < shape->node_count; i++, out += 16) {
+    for (int i = 0; i < nodes; i++, out += 16) {
         lent joint;
         find_lent(pack->nodes[i] + at, tree, &joint);
         load_lent(joint.record, joint.together, CAL_ABA_Z, 3, width, out);
@@ -183,6 +181,7 @@ LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_ma
 // ∑ a b in the order of constraint/constraint_matrix.c's sums: eight of them, interleaved.
 #define dot_lanes LANE(cal_dot_lanes)
 LANE_INLINE lane dot_lanes(const lane* a, const lane* b, int count, int stride) {
+    const int sums = count; // no more of them have anything; that is never −0, so that zeros need not be added
     lane sum[8];
     for (int i = 0; i < 8; i++) sum[i] = lane_set(0.0);
     for (; count > 0; count -= 8, a += 8, b += 8 * stride)
@@ -190,35 +189,53 @@ LANE_INLINE lane dot_lanes(const lane* a, const lane* b, int count, int stride) 
             if (i == count) break;
             sum[i] += a[i] * b[i * stride];
         }
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    for (int i = 0; i < 4 && i + 4 < sums; i++) sum[i] += sum[i + 4];
+    for (int i = 0; i < 2 && i + 2 < sums; i++) sum[i] += sum[i + 2];
+    return sum[0] + sum[1];
 }
 
-// y of one row along all paths, leaves to roots; where numbers are lent Sᵀ f.
+// Sᵀ f of one row along all paths, leaves to roots, where numbers are lent.
+#define walk_lent_paths LANE(cal_walk_lent_paths)
+LANE_INLINE void walk_lent_paths(const cal_pack_shape* shape, int nodes, bool hinges, const lane* joints,
+                                 const lane* wrenches, lane* y) {
+    const lane none[6] = {lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    lane passed[CAL_PACK_PLACES][6];
+    for (int i = nodes - 1; i >= 0; i--) {
+        const lane *own = joints + 16 * i, *from = shape->touched[1] == i   ? wrenches
+                                                   : shape->touched[0] == i ? wrenches + 6
+                                                                            : none;
+        lane* wrench = passed[i];
+        for (int d = 0; d < 6; d++) wrench[d] = from[d];
+        for (int c = i + 1; c < nodes; c++)
+            if (shape->parent[c] == i) pull_wrench(passed[c], joints + 16 * c + LANE(LENT_ARM), wrench);
+        pass_wrench(hinges ? CAL_REVOLUTE : shape->joint[i], own, own + LANE(LENT_U), own[LANE(LENT_OVER)], wrench,
+                    y + i);
+    }
+}
+
+// y of one row along all paths, leaves to roots.
 #define walk_paths LANE(cal_walk_paths)
-LANE_INLINE void walk_paths(const cal_pack_shape* shape, bool is_lent, const lane* joints, const lane* wrenches,
-                            lane* y) {
+LANE_INLINE void walk_paths(const cal_pack_shape* shape, const lane* joints, const lane* wrenches, lane* y) {
     lane passed[CAL_PACK_PLACES][6];
     const lane* own[CAL_PACK_PLACES];
     int at = shape->degrees;
     for (int i = 0; i < shape->node_count; i++) {
-        const int k = is_lent ? 1 : cal_kind_v(shape->joint[i]);
+        const int k = cal_kind_v(shape->joint[i]);
         own[i] = joints;
         joints += 12 * k + k * k + 3;
     }
     for (int i = shape->node_count - 1; i >= 0; i--) {
-        const int kind = shape->joint[i], k = is_lent ? 1 : cal_kind_v(kind);
+        const int kind = shape->joint[i], k = cal_kind_v(kind);
         lane wrench[6];
         for (int d = 0; d < 6; d++)
             wrench[d] = shape->touched[1] == i ? wrenches[d] : shape->touched[0] == i ? wrenches[6 + d] : lane_set(0.0);
         for (int c = i + 1; c < shape->node_count; c++)
             if (shape->parent[c] == i) {
-                const int e = is_lent ? 1 : cal_kind_v(shape->joint[c]);
+                const int e = cal_kind_v(shape->joint[c]);
                 pull_wrench(passed[c], own[c] + 12 * e + e * e, wrench);
             }
         at -= k;
-        if (is_lent)
-            pass_wrench(kind, own[i], own[i] + LANE(LENT_U), own[i][LANE(LENT_OVER)], wrench, y + at);
-        else if (kind == CAL_REVOLUTE)
+        if (kind == CAL_REVOLUTE)
             share_wrench(CAL_REVOLUTE, own[i], own[i] + 6, own[i] + 12, wrench, y + at);
         else
             share_wrench(kind, own[i], own[i] + 6 * k, own[i] + 12 * k, wrench, y + at);
@@ -226,10 +243,18 @@ LANE_INLINE void walk_paths(const cal_pack_shape* shape, bool is_lent, const lan
     }
 }
 
+// What a compiler may know of a pack's lanes: how many are used, of how many rows, nodes and degrees of freedom, and that all joints turn.
+#define extent LANE(cal_pack_extent)
+typedef struct extent {
+    int used, rows, nodes, degrees;
+    bool hinges;
+    size_t width; // of blocks that are lent
+} extent;
+
 // A number per row of each constraint.
 #define put_numbers LANE(cal_put_numbers)
-LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int r, lane from, double* out) {
-    for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
+LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int used, int r, lane from, double* out) {
+    for (int l = 0; l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
 }
 
 // Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
@@ -246,58 +271,75 @@ LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, const lane* wrenches
 
 // y = C⁻¹ Sᵀ f, of which D⁻¹ = C⁻² is known; and what the row accelerates by: its bias, its nodes at q̈ = 0, what biases leave at joints.
 #define join_row LANE(cal_join_row)
-LANE_INLINE void join_row(const cal_loop_pack* pack, int at, int r, const lane* joints, const lane* roots,
-                          lane (*accelerations)[6], const lane* wrenches, lane* y, double* drift) {
+LANE_INLINE lane join_row(const cal_loop_pack* pack, int at, int r, int degrees, const lane* joints, const lane* roots,
+                          lane (*accelerations)[6], const lane* wrenches, lane* y) {
     const cal_pack_shape* shape = pack->shape;
     lane sum;
     load_pack(pack, at, CAL_PACK_BIAS + r, 1, &sum);
     for (int side = 1; side >= 0; side--, wrenches += 6)
         if (!shape->grounded[side])
             sum += dot_3(wrenches, accelerations[side]) + dot_3(wrenches + 3, accelerations[side] + 3);
-    sum += dot_lanes(y, joints + LANE(LENT_K), shape->degrees, 16);
-    put_numbers(pack, at, r, sum, drift);
-    for (int k = 0; k < shape->degrees; k++) y[k] = y[k] * roots[k];
+    sum += dot_lanes(y, joints + LANE(LENT_K), degrees, 16);
+    for (int k = 0; k < degrees; k++) y[k] = y[k] * roots[k];
+    return sum;
 }
 
 #define take_all_rows LANE(cal_take_all_rows)
-LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, bool is_lent,
+LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, bool is_lent, extent e,
                                const cal_pack_inbound_rows* out) {
     const cal_pack_shape* shape = pack->shape;
     lane joints[CAL_PACK_NUMBERS], wrenches[12], own[6 * CAL_PACK_PLACES], accelerations[2][6];
     lane roots[CAL_PACK_PLACES];
     if (is_lent) {
         for (int d = 0; d < 6; d++) accelerations[0][d] = accelerations[1][d] = lane_set(0.0);
-        load_lent_paths(pack, at, tree, joints, accelerations);
-        for (int i = 0; i < shape->node_count; i++)
+        load_lent_paths(pack, at, tree, e.nodes, e.width, joints, accelerations);
+        for (int i = 0; i < e.nodes; i++)
             for (int l = 0; l < CAL_LANES; l++)
                 LANE_AT(roots[i], l) = sqrt(LANE_AT(joints[16 * i + LANE(LENT_OVER)], l));
     } else {
         load_paths(pack, at, tree, joints);
     }
-    for (int r = 0; r < shape->row_count; r++) {
+    for (int r = 0; r < e.rows; r++) {
         load_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 12, wrenches);
-        walk_paths(shape, is_lent, joints, wrenches, own);
-        if (is_lent) join_row(pack, at, r, joints, roots, accelerations, wrenches, own, out->drift);
-        const lane square = dot_lanes(own, own, shape->degrees, 1);
+        if (is_lent) {
+            walk_lent_paths(shape, e.nodes, e.hinges, joints, wrenches, own);
+            put_numbers(pack, at, e.used, r,
+                        join_row(pack, at, r, e.degrees, joints, roots, accelerations, wrenches, own), out->drift);
+        } else {
+            walk_paths(shape, joints, wrenches, own);
+        }
+        const lane square = dot_lanes(own, own, e.degrees, 1);
         lane scale = square;
         for (int l = 0; l < CAL_LANES; l++) LANE_AT(scale, l) = sqrt(LANE_AT(scale, l));
         scale = lane_set(1.0) / scale;
         // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): walk_paths has written `degrees` of them
-        for (int k = 0; k < shape->degrees; k++) own[k] = own[k] * scale;
-        put_numbers(pack, at, r, square, out->squares);
-        put_numbers(pack, at, r, size_wrenches(shape, wrenches), out->sizes);
-        for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
-            double* to = out->y + pack->first_y[at + l] + (size_t)(r * shape->degrees);
+        for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
+        put_numbers(pack, at, e.used, r, square, out->squares);
+        put_numbers(pack, at, e.used, r, size_wrenches(shape, wrenches), out->sizes);
+        for (int l = 0; l < e.used; l++) {
+            double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
             // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
-            for (int k = 0; k < shape->degrees; k++) to[k] = LANE_AT(own[k], l);
+            for (int k = 0; k < e.degrees; k++) to[k] = LANE_AT(own[k], l);
         }
     }
 }
 
+// With the sizes of four-bars, that a compiler knows.
 static void LANE(take_pack_inbound)(const cal_loop_pack* pack, int at, const cal_mass_factor* tree,
                                     const cal_pack_inbound_rows* out) {
-    if (tree->given)
-        take_all_rows(pack, at, tree, true, out);
+    const cal_pack_shape* shape = pack->shape;
+    const int left = pack->count - at;
+    const extent e = {left < CAL_LANES ? left : CAL_LANES,
+                      shape->row_count,
+                      shape->node_count,
+                      shape->degrees,
+                      false,
+                      tree->given ? (size_t)tree->given->layout->width : 0};
+    const extent four_bars = {CAL_LANES, 2, 3, 3, true, CAL_LANES};
+    if (!tree->given)
+        take_all_rows(pack, at, tree, false, e, out);
+    else if (e.used == CAL_LANES && e.rows == 2 && e.nodes == 3 && shape->hinges && e.width == CAL_LANES)
+        take_all_rows(pack, at, tree, true, four_bars, out);
     else
-        take_all_rows(pack, at, tree, false, out);
+        take_all_rows(pack, at, tree, true, e, out);
 }
