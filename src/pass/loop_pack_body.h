@@ -26,6 +26,27 @@ LANE_INLINE void gather_lanes(const double* const* from, int count, lane* out) {
         for (size_t i = (size_t)fours; i < (size_t)count; i++) packed[i * CAL_LANES + (size_t)l] = from[l][i];
 }
 
+// The other way round, of the lanes that are used.
+#define scatter_lanes LANE(cal_scatter_lanes)
+LANE_INLINE void scatter_lanes(const lane* from, int count, int used, double* const* to) {
+    int done = 0;
+#if CAL_LANES == 4
+    if (used == CAL_LANES && count >= 4) {
+        const cal_four low = CAL_SHUFFLE(from[0], from[1], 0, 4, 2, 6),
+                       high = CAL_SHUFFLE(from[0], from[1], 1, 5, 3, 7),
+                       low_next = CAL_SHUFFLE(from[2], from[3], 0, 4, 2, 6),
+                       high_next = CAL_SHUFFLE(from[2], from[3], 1, 5, 3, 7);
+        cal_store_four(CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), to[0]);
+        cal_store_four(CAL_SHUFFLE(high, high_next, 0, 1, 4, 5), to[1]);
+        cal_store_four(CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), to[2]);
+        cal_store_four(CAL_SHUFFLE(high, high_next, 2, 3, 6, 7), to[3]);
+        done = 4;
+    }
+#endif
+    for (int l = 0; l < used; l++)
+        for (int i = done; i < count; i++) to[l][i] = LANE_AT(from[i], l);
+}
+
 // Lanes anywhere in memory, as one load or store: compilers make two of memcpy.
 #define loose LANE(cal_loose_lanes)
 typedef lane loose __attribute__((aligned(8), may_alias));
@@ -37,70 +58,84 @@ LANE_INLINE void store_pack(cal_loop_pack* pack, int at, int first, int count, c
 }
 
 #define find_motion LANE(cal_find_motion)
-LANE_INLINE void find_motion(const cal_loop_pack* pack, int at, int which, const cal_node_motion* motions,
-                             moving* out) {
+LANE_INLINE void find_motion(const cal_loop_pack* pack, int at, int which, bool grounded,
+                             const cal_node_motion* motions, moving* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     const double* own[CAL_LANES];
-    for (int l = 0; l < CAL_LANES; l++)
-        own[l] = (pack->shape->grounded[which] ? &ground : &motions[pack->node[which][at + l]])->rotation;
+    for (int l = 0; l < CAL_LANES; l++) own[l] = (grounded ? &ground : &motions[pack->node[which][at + l]])->rotation;
     _Static_assert(sizeof(cal_node_motion) == 24 * sizeof(double) && sizeof(moving) == 24 * sizeof(lane),
                    "nothing but numbers");
     gather_lanes(own, 24, out->rotation);
 }
 
-// A row of the pack: what kernels of Y read of it, and the caller's rows.
+// A row of the pack: what kernels of Y read of it, and the caller's rows. used: lanes that are; on: b, a where they are not the ground.
 #define put_pack_row LANE(cal_put_pack_row)
-LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int r, const moving* a, const moving* b,
-                              const row_numbers* row, cal_row* rows) {
-    const bool *grounded = pack->shape->grounded, on[2] = {!grounded[1], !grounded[0]};
+LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int used, int r, const bool on[2], const moving* a,
+                              const moving* b, const row_numbers* row, cal_row* rows) {
     const lane* wrench[2] = {row->on_b, row->on_a};
+    const int count = on[0] + on[1];
     lane speed = lane_set(-0.0); // as one by one: without a prescribed motion
+    lane moments[6], forces[6];
+    double *moment[CAL_LANES] = {0}, *force[CAL_LANES] = {0}, *numbers[CAL_LANES] = {0};
     if (on[0]) speed += dot_3(row->on_b, b->angular) + dot_3(row->on_b + 3, b->linear);
     if (on[1]) speed += dot_3(row->on_a, a->angular) + dot_3(row->on_a + 3, a->linear);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 6, row->on_b);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r + 6, 6, row->on_a);
     store_pack(pack, at, CAL_PACK_BIAS + r, 1, &row->bias);
-    for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
+    for (int side = 0, n = 0; side < 2; side++)
+        for (int i = 0; i < 3 && on[side]; i++, n++) moments[n] = wrench[side][i], forces[n] = wrench[side][3 + i];
+    for (int l = 0; l < used; l++) {
         cal_row* out = &rows[pack->first_row[at + l] + r];
-        int count = 0;
-        for (int side = 0; side < 2; side++) {
-            if (!on[side]) continue;
-            out->node[count] = pack->node[1 - side][at + l];
-            for (int i = 0; i < 3; i++) {
-                out->moment[count][i] = LANE_AT(wrench[side][i], l);
-                out->force[count][i] = LANE_AT(wrench[side][3 + i], l);
-            }
-            count++;
-        }
+        for (int side = 0, n = 0; side < 2; side++)
+            if (on[side]) out->node[n++] = pack->node[1 - side][at + l];
         out->constraint = pack->constraint[at + l], out->node_count = count, out->holonomic = true;
-        out->error = LANE_AT(row->error, l), out->bias = LANE_AT(row->bias, l), out->speed = LANE_AT(speed, l);
-        out->rate = out->change = 0.0;
+        out->change = 0.0;
+        moment[l] = out->moment[0], force[l] = out->force[0], numbers[l] = &out->error;
     }
+    const lane others[4] = {row->error, speed, row->bias, lane_set(0.0)};
+    _Static_assert(offsetof(cal_row, rate) == offsetof(cal_row, error) + 3 * sizeof(double), "one after the other");
+    scatter_lanes(moments, 3 * count, used, moment);
+    scatter_lanes(forces, 3 * count, used, force);
+    scatter_lanes(others, 4, used, numbers);
 }
 
-static void LANE(make_pack_rows)(cal_loop_pack* pack, int at, const cal_node_motion* motions, cal_row* rows) {
+// alike: a compiler knows that lanes are full, nothing sits on the ground, and rows are two displacements.
+#define make_rows LANE(cal_make_rows)
+LANE_INLINE void make_rows(cal_loop_pack* pack, int at, bool alike, const cal_node_motion* motions, cal_row* rows) {
     const cal_pack_shape* shape = pack->shape;
+    const int left = pack->count - at, used = alike || left > CAL_LANES ? CAL_LANES : left;
+    const bool turns = !alike && shape->turns, on[2] = {alike || !shape->grounded[1], alike || !shape->grounded[0]};
     moving a, b;
     lane frames[18], offsets[6], length;
-    find_motion(pack, at, 0, motions, &a);
-    find_motion(pack, at, 1, motions, &b);
+    find_motion(pack, at, 0, !on[1], motions, &a);
+    find_motion(pack, at, 1, !on[0], motions, &b);
     load_pack(pack, at, CAL_PACK_ROTATION, 18, frames);
     load_pack(pack, at, CAL_PACK_OFFSET, 6, offsets);
     load_pack(pack, at, CAL_PACK_LENGTH, 1, &length);
-    pair p = {.node = {shape->grounded[0] ? -1 : 0, shape->grounded[1] ? -1 : 0}, .a = &a, .b = &b};
+    pair p = {.node = {on[1] ? 0 : -1, on[0] ? 0 : -1}, .a = &a, .b = &b};
     const lane *const rotation[2] = {frames, frames + 9}, *const offset[2] = {offsets, offsets + 3};
-    find_pair(rotation, offset, shape->turns, &p);
-    for (int r = 0; r < shape->row_count; r++) {
+    find_pair(rotation, offset, turns, &p);
+    for (int r = 0; r < (alike ? 2 : shape->row_count); r++) {
         row_numbers row;
         const cal_pack_row* how = &shape->rows[r];
-        if (how->kind == CAL_PACK_DISPLACEMENT)
+        if (alike || how->kind == CAL_PACK_DISPLACEMENT)
             displacement_numbers(&p, how->axis, &row);
         else if (how->kind == CAL_PACK_TURN)
             free_turn_numbers(&p, how->axis, how->free, &row);
         else
             distance_numbers(&p, length, &row);
-        put_pack_row(pack, at, r, &a, &b, &row, rows);
+        put_pack_row(pack, at, used, r, on, &a, &b, &row, rows);
     }
+}
+
+static void LANE(make_pack_rows)(cal_loop_pack* pack, int at, const cal_node_motion* motions, cal_row* rows) {
+    const cal_pack_shape* shape = pack->shape;
+    const bool pins = shape->row_count == 2 && shape->rows[0].kind == CAL_PACK_DISPLACEMENT &&
+                      shape->rows[1].kind == CAL_PACK_DISPLACEMENT && !shape->grounded[0] && !shape->grounded[1];
+    if (pins && pack->count - at >= CAL_LANES)
+        make_rows(pack, at, true, motions, rows);
+    else
+        make_rows(pack, at, false, motions, rows);
 }
 
 // --- Inbound -----------------------------------------------------------------------------------------------------------------
