@@ -301,6 +301,8 @@ static void add_front(cal_constraints* set, int place) {
             const double* y = set->y + p->y;
             if (p->count == 2) // as pins in a plane have
                 row[p->column] = *y, row[p->column + 1] = y[p->stride];
+            else if (p->count == 1) // and distances
+                row[p->column] = *y;
             else
                 for (int r = 0; r < p->count; r++, y += p->stride) row[p->column + r] = *y;
         }

@@ -43,7 +43,7 @@ LANE_INLINE void scatter_lanes(const lane* from, int count, int used, double* co
         done = 4;
     }
 #endif
-    for (int l = 0; l < used; l++)
+    for (int l = 0; l < CAL_LANES && l < used; l++)
         for (int i = done; i < count; i++) to[l][i] = LANE_AT(from[i], l);
 }
 
@@ -84,7 +84,7 @@ LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int used, int r, cons
     store_pack(pack, at, CAL_PACK_BIAS + r, 1, &row->bias);
     for (int side = 0, n = 0; side < 2; side++)
         for (int i = 0; i < 3 && on[side]; i++, n++) moments[n] = wrench[side][i], forces[n] = wrench[side][3 + i];
-    for (int l = 0; l < used; l++) {
+    for (int l = 0; l < CAL_LANES && l < used; l++) {
         cal_row* out = &rows[pack->first_row[at + l] + r];
         for (int side = 0, n = 0; side < 2; side++)
             if (on[side]) out->node[n++] = pack->node[1 - side][at + l];
@@ -99,11 +99,11 @@ LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int used, int r, cons
     scatter_lanes(others, 4, used, numbers);
 }
 
-// alike: a compiler knows that lanes are full, nothing sits on the ground, and rows are two displacements.
+// alike: a compiler knows that nothing sits on the ground, and rows are two displacements.
 #define make_rows LANE(cal_make_rows)
-LANE_INLINE void make_rows(cal_loop_pack* pack, int at, bool alike, const cal_node_motion* motions, cal_row* rows) {
+LANE_INLINE void make_rows(cal_loop_pack* pack, int at, int used, bool alike, const cal_node_motion* motions,
+                           cal_row* rows) {
     const cal_pack_shape* shape = pack->shape;
-    const int left = pack->count - at, used = alike || left > CAL_LANES ? CAL_LANES : left;
     const bool turns = !alike && shape->turns, on[2] = {alike || !shape->grounded[1], alike || !shape->grounded[0]};
     moving a, b;
     lane frames[18], offsets[6], length;
@@ -132,10 +132,13 @@ static void LANE(make_pack_rows)(cal_loop_pack* pack, int at, const cal_node_mot
     const cal_pack_shape* shape = pack->shape;
     const bool pins = shape->row_count == 2 && shape->rows[0].kind == CAL_PACK_DISPLACEMENT &&
                       shape->rows[1].kind == CAL_PACK_DISPLACEMENT && !shape->grounded[0] && !shape->grounded[1];
-    if (pins && pack->count - at >= CAL_LANES)
-        make_rows(pack, at, true, motions, rows);
+    const int left = pack->count - at;
+    if (left < CAL_LANES)
+        make_rows(pack, at, left, false, motions, rows);
+    else if (pins)
+        make_rows(pack, at, CAL_LANES, true, motions, rows);
     else
-        make_rows(pack, at, false, motions, rows);
+        make_rows(pack, at, CAL_LANES, false, motions, rows);
 }
 
 // --- Inbound -----------------------------------------------------------------------------------------------------------------
@@ -289,7 +292,7 @@ typedef struct extent {
 // A number per row of each constraint.
 #define put_numbers LANE(cal_put_numbers)
 LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int used, int r, lane from, double* out) {
-    for (int l = 0; l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
+    for (int l = 0; l < CAL_LANES && l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
 }
 
 // Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
@@ -351,7 +354,7 @@ LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass
         for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
         put_numbers(pack, at, e.used, r, square, out->squares);
         put_numbers(pack, at, e.used, r, size_wrenches(shape, wrenches), out->sizes);
-        for (int l = 0; l < e.used; l++) {
+        for (int l = 0; l < CAL_LANES && l < e.used; l++) {
             double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
             // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
             for (int k = 0; k < e.degrees; k++) to[k] = LANE_AT(own[k], l);
