@@ -334,6 +334,12 @@ static void a_start_that_decides_nothing_is_told(void** state) {
     cal_test_outcome o = cal_test_run_well("sim fourbar:n=1 --start flat.json --time 0.01");
     assert_non_null(strstr(o.err, "a matter of rounding"));
     cal_test_release(&o);
+    o = cal_test_run_well("sim fourbar:n=1 --start flat.json --time 0.01 --batch 3 --spread 0");
+    assert_non_null(strstr(o.err, "3 of 3 instances, the first of them 0: nothing moves at the start"));
+    cal_test_release(&o);
+    o = cal_test_run_well("sim fourbar:n=1 --start flat.json --time 0.01 --batch 3 --spread 1e-3");
+    assert_null(strstr(o.err, "a matter of rounding"));
+    cal_test_release(&o);
 }
 
 int main(void) {

@@ -299,7 +299,12 @@ static void add_front(cal_constraints* set, int place) {
         double* row = cal_skyline_begin_row(&set->matrix, set->first_row[place]);
         for (const cal_front_piece* p = f->pieces + f->piece_start[i]; p < f->pieces + f->piece_start[i + 1]; p++) {
             const double* y = set->y + p->y;
-            for (int r = 0; r < p->count; r++, y += p->stride) row[p->column + r] = *y;
+            if (p->count == 2) // as pins in a plane have
+                row[p->column] = *y, row[p->column + 1] = y[p->stride];
+            else if (p->count == 1) // and distances
+                row[p->column] = *y;
+            else
+                for (int r = 0; r < p->count; r++, y += p->stride) row[p->column + r] = *y;
         }
     }
 }

@@ -250,6 +250,24 @@ cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double
     return CAL_OK;
 }
 
+cal_status cal_ensemble_find_undecided(cal_ensemble* ensemble, int* count, int* first) {
+    *count = 0, *first = CAL_NONE;
+    if (!ensemble->ops->is_undecided || ensemble->model->constraint_count == 0) return CAL_OK;
+    double* undecided = cal_allocate((size_t)ensemble->count, sizeof *undecided);
+    cal_status status = cal_ensemble_agree(ensemble, undecided ? CAL_OK : CAL_NO_MEMORY);
+    if (!undecided || status) {
+        cal_free(undecided);
+        return status;
+    }
+    for (int i = ensemble->first; i < ensemble->end; i++)
+        undecided[i] = ensemble->ops->is_undecided(ensemble, i) ? 1.0 : 0.0;
+    status = cal_ensemble_collect(ensemble, undecided, 1);
+    for (int i = ensemble->count - 1; !status && i >= 0; i--)
+        if (undecided[i] > 0.0) *first = i, ++*count;
+    cal_free(undecided);
+    return status;
+}
+
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
     return cal_ensemble_start(ensemble, instance, q, v, false, NULL);
 }

@@ -54,6 +54,8 @@ typedef struct cal_ensemble_ops {
                         cal_error* error);
     // Joint forces and controls from now on; either may be NULL: kept. Finite numbers.
     cal_status (*drive)(cal_ensemble* ensemble, int instance, const double* tau, const double* control);
+    // Whether the instance is where constraints do not say which way it goes (cal_constraint_report); NULL: there are none.
+    bool (*is_undecided)(const cal_ensemble* ensemble, int instance);
     // Does the job for a unit and writes the rows of its instances.
     cal_status (*run)(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job);
     // Writes the states that forward dynamics was asked for into the rows of the share: a row is far away for one evaluation.
@@ -125,6 +127,8 @@ void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, co
 // As cal_ensemble_set; projects: the instance is then moved to where its constraints hold.
 cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
                               cal_error* error);
+// How many instances are where constraints do not say which way they go, and the first of them (CAL_NONE). All processes ask together.
+cal_status cal_ensemble_find_undecided(cal_ensemble* ensemble, int* count, int* first);
 // The instance is well again, at the ensemble's time.
 void cal_ensemble_revive(cal_ensemble* ensemble, int instance);
 // The instance rests from now on, with the row as it is.

@@ -69,6 +69,13 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     return status;
 }
 
+static bool is_undecided(const cal_ensemble* ensemble, int instance) {
+    cal_sim* sim = sim_of(ensemble, instance);
+    cal_constraint_report report;
+    // Without forces the first step says why there are none.
+    return !cal_sim_world(sim) && cal_sim_constraints(sim, &report) == CAL_OK && report.undecided;
+}
+
 static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
     return cal_sim_drive(sim_of(ensemble, instance), tau, control, NULL);
 }
@@ -99,4 +106,4 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
 }
 
 const cal_ensemble_ops cal_ensemble_separate = {
-    .create = create, .destroy = destroy, .start = start, .drive = drive, .run = run};
+    .create = create, .destroy = destroy, .start = start, .is_undecided = is_undecided, .drive = drive, .run = run};

@@ -173,12 +173,23 @@ typedef struct parent_slot {
 #if CAL_LANES > 1
 // From the lanes of one column, which are elsewhere or fewer than the column's own.
 #define collect_lanes LANE(cal_collect_lanes)
+#define collect_strides LANE(cal_collect_strides)
+LANE_INLINE void collect_strides(const double* end, const cal_column* column, int stride, int count, double* to) {
+    const double* from[CAL_LANES];
+    for (int l = 0; l < CAL_LANES; l++) from[l] = end + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l]);
+    for (int i = 0; i < count; i++) {
+        lane own;
+        for (int l = 0; l < CAL_LANES; l++) own[l] = from[l][i * stride];
+        slot_store(to, i, own);
+    }
+}
+// With a stride that a compiler knows, where there are as many.
 static __attribute__((noinline)) void collect_lanes(const double* end, const cal_column* column, int count,
                                                     double* to) {
-    for (int l = 0; l < CAL_LANES; l++) {
-        const double* from = end + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l]);
-        for (int i = 0; i < count; i++) to[i * CAL_LANES + l] = from[i * column->parent_lanes];
-    }
+    if (column->parent_lanes == CAL_LANES)
+        collect_strides(end, column, CAL_LANES, count, to);
+    else
+        collect_strides(end, column, column->parent_lanes, count, to);
 }
 #endif
 LANE_INLINE void find_parent(const cal_context* context, const cal_column* column, int count, parent_slot* slot) {

@@ -27,6 +27,7 @@ bool cal_pack_find_shape(const cal_model* model, int constraint, const cal_mount
     if (frames[0].node == frames[1].node) return false; // one node feels both ends
     int numbers = 0;
     out->node_count = node_count;
+    out->hinges = true;
     for (int side = 0; side < 2; side++) out->grounded[side] = frames[side].node < 0, out->touched[side] = -1;
     for (int i = 0; i < node_count; i++) {
         const cal_node* node = &model->nodes[nodes[i]];
@@ -34,6 +35,7 @@ bool cal_pack_find_shape(const cal_model* model, int constraint, const cal_mount
         numbers += 12 * k + k * k + 3;
         out->degrees += k;
         out->joint[i] = (int8_t)node->kind;
+        out->hinges = out->hinges && node->kind == CAL_REVOLUTE;
         out->parent[i] = -1;
         for (int j = 0; j < i; j++)
             if (nodes[j] == node->parent) out->parent[i] = (int8_t)j;

@@ -19,6 +19,7 @@ typedef struct cal_pack_shape {
     int row_count, node_count, degrees;
     cal_pack_row rows[CAL_CONSTRAINT_ROWS];
     bool turns, grounded[2]; // b's axes are asked for; frames that sit on the ground
+    bool hinges;             // all joints turn about one axis
     // Of the nodes between what is touched and the roots, rising: kinds of joints, places of parents (−1: none here), and those that are
     // touched by a and b (−1: none).
     int8_t joint[CAL_PACK_PLACES], parent[CAL_PACK_PLACES], touched[2];

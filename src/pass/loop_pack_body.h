@@ -26,6 +26,27 @@ LANE_INLINE void gather_lanes(const double* const* from, int count, lane* out) {
         for (size_t i = (size_t)fours; i < (size_t)count; i++) packed[i * CAL_LANES + (size_t)l] = from[l][i];
 }
 
+// The other way round, of the lanes that are used.
+#define scatter_lanes LANE(cal_scatter_lanes)
+LANE_INLINE void scatter_lanes(const lane* from, int count, int used, double* const* to) {
+    int done = 0;
+#if CAL_LANES == 4
+    if (used == CAL_LANES && count >= 4) {
+        const cal_four low = CAL_SHUFFLE(from[0], from[1], 0, 4, 2, 6),
+                       high = CAL_SHUFFLE(from[0], from[1], 1, 5, 3, 7),
+                       low_next = CAL_SHUFFLE(from[2], from[3], 0, 4, 2, 6),
+                       high_next = CAL_SHUFFLE(from[2], from[3], 1, 5, 3, 7);
+        cal_store_four(CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), to[0]);
+        cal_store_four(CAL_SHUFFLE(high, high_next, 0, 1, 4, 5), to[1]);
+        cal_store_four(CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), to[2]);
+        cal_store_four(CAL_SHUFFLE(high, high_next, 2, 3, 6, 7), to[3]);
+        done = 4;
+    }
+#endif
+    for (int l = 0; l < CAL_LANES && l < used; l++)
+        for (int i = done; i < count; i++) to[l][i] = LANE_AT(from[i], l);
+}
+
 // Lanes anywhere in memory, as one load or store: compilers make two of memcpy.
 #define loose LANE(cal_loose_lanes)
 typedef lane loose __attribute__((aligned(8), may_alias));
@@ -37,70 +58,87 @@ LANE_INLINE void store_pack(cal_loop_pack* pack, int at, int first, int count, c
 }
 
 #define find_motion LANE(cal_find_motion)
-LANE_INLINE void find_motion(const cal_loop_pack* pack, int at, int which, const cal_node_motion* motions,
-                             moving* out) {
+LANE_INLINE void find_motion(const cal_loop_pack* pack, int at, int which, bool grounded,
+                             const cal_node_motion* motions, moving* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     const double* own[CAL_LANES];
-    for (int l = 0; l < CAL_LANES; l++)
-        own[l] = (pack->shape->grounded[which] ? &ground : &motions[pack->node[which][at + l]])->rotation;
+    for (int l = 0; l < CAL_LANES; l++) own[l] = (grounded ? &ground : &motions[pack->node[which][at + l]])->rotation;
     _Static_assert(sizeof(cal_node_motion) == 24 * sizeof(double) && sizeof(moving) == 24 * sizeof(lane),
                    "nothing but numbers");
     gather_lanes(own, 24, out->rotation);
 }
 
-// A row of the pack: what kernels of Y read of it, and the caller's rows.
+// A row of the pack: what kernels of Y read of it, and the caller's rows. used: lanes that are; on: b, a where they are not the ground.
 #define put_pack_row LANE(cal_put_pack_row)
-LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int r, const moving* a, const moving* b,
-                              const row_numbers* row, cal_row* rows) {
-    const bool *grounded = pack->shape->grounded, on[2] = {!grounded[1], !grounded[0]};
+LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int used, int r, const bool on[2], const moving* a,
+                              const moving* b, const row_numbers* row, cal_row* rows) {
     const lane* wrench[2] = {row->on_b, row->on_a};
+    const int count = on[0] + on[1];
     lane speed = lane_set(-0.0); // as one by one: without a prescribed motion
+    lane moments[6], forces[6];
+    double *moment[CAL_LANES] = {0}, *force[CAL_LANES] = {0}, *numbers[CAL_LANES] = {0};
     if (on[0]) speed += dot_3(row->on_b, b->angular) + dot_3(row->on_b + 3, b->linear);
     if (on[1]) speed += dot_3(row->on_a, a->angular) + dot_3(row->on_a + 3, a->linear);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 6, row->on_b);
     store_pack(pack, at, CAL_PACK_WRENCH + 12 * r + 6, 6, row->on_a);
     store_pack(pack, at, CAL_PACK_BIAS + r, 1, &row->bias);
-    for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
+    for (int side = 0, n = 0; side < 2; side++)
+        for (int i = 0; i < 3 && on[side]; i++, n++) moments[n] = wrench[side][i], forces[n] = wrench[side][3 + i];
+    for (int l = 0; l < CAL_LANES && l < used; l++) {
         cal_row* out = &rows[pack->first_row[at + l] + r];
-        int count = 0;
-        for (int side = 0; side < 2; side++) {
-            if (!on[side]) continue;
-            out->node[count] = pack->node[1 - side][at + l];
-            for (int i = 0; i < 3; i++) {
-                out->moment[count][i] = LANE_AT(wrench[side][i], l);
-                out->force[count][i] = LANE_AT(wrench[side][3 + i], l);
-            }
-            count++;
-        }
+        for (int side = 0, n = 0; side < 2; side++)
+            if (on[side]) out->node[n++] = pack->node[1 - side][at + l];
         out->constraint = pack->constraint[at + l], out->node_count = count, out->holonomic = true;
-        out->error = LANE_AT(row->error, l), out->bias = LANE_AT(row->bias, l), out->speed = LANE_AT(speed, l);
-        out->rate = out->change = 0.0;
+        out->change = 0.0;
+        moment[l] = out->moment[0], force[l] = out->force[0], numbers[l] = &out->error;
     }
+    const lane others[4] = {row->error, speed, row->bias, lane_set(0.0)};
+    _Static_assert(offsetof(cal_row, rate) == offsetof(cal_row, error) + 3 * sizeof(double), "one after the other");
+    scatter_lanes(moments, 3 * count, used, moment);
+    scatter_lanes(forces, 3 * count, used, force);
+    scatter_lanes(others, 4, used, numbers);
 }
 
-static void LANE(make_pack_rows)(cal_loop_pack* pack, int at, const cal_node_motion* motions, cal_row* rows) {
+// alike: a compiler knows that nothing sits on the ground, and rows are two displacements.
+#define make_rows LANE(cal_make_rows)
+LANE_INLINE void make_rows(cal_loop_pack* pack, int at, int used, bool alike, const cal_node_motion* motions,
+                           cal_row* rows) {
     const cal_pack_shape* shape = pack->shape;
+    const bool turns = !alike && shape->turns, on[2] = {alike || !shape->grounded[1], alike || !shape->grounded[0]};
     moving a, b;
     lane frames[18], offsets[6], length;
-    find_motion(pack, at, 0, motions, &a);
-    find_motion(pack, at, 1, motions, &b);
+    find_motion(pack, at, 0, !on[1], motions, &a);
+    find_motion(pack, at, 1, !on[0], motions, &b);
     load_pack(pack, at, CAL_PACK_ROTATION, 18, frames);
     load_pack(pack, at, CAL_PACK_OFFSET, 6, offsets);
     load_pack(pack, at, CAL_PACK_LENGTH, 1, &length);
-    pair p = {.node = {shape->grounded[0] ? -1 : 0, shape->grounded[1] ? -1 : 0}, .a = &a, .b = &b};
+    pair p = {.node = {on[1] ? 0 : -1, on[0] ? 0 : -1}, .a = &a, .b = &b};
     const lane *const rotation[2] = {frames, frames + 9}, *const offset[2] = {offsets, offsets + 3};
-    find_pair(rotation, offset, shape->turns, &p);
-    for (int r = 0; r < shape->row_count; r++) {
+    find_pair(rotation, offset, turns, &p);
+    for (int r = 0; r < (alike ? 2 : shape->row_count); r++) {
         row_numbers row;
         const cal_pack_row* how = &shape->rows[r];
-        if (how->kind == CAL_PACK_DISPLACEMENT)
+        if (alike || how->kind == CAL_PACK_DISPLACEMENT)
             displacement_numbers(&p, how->axis, &row);
         else if (how->kind == CAL_PACK_TURN)
             free_turn_numbers(&p, how->axis, how->free, &row);
         else
             distance_numbers(&p, length, &row);
-        put_pack_row(pack, at, r, &a, &b, &row, rows);
+        put_pack_row(pack, at, used, r, on, &a, &b, &row, rows);
     }
+}
+
+static void LANE(make_pack_rows)(cal_loop_pack* pack, int at, const cal_node_motion* motions, cal_row* rows) {
+    const cal_pack_shape* shape = pack->shape;
+    const bool pins = shape->row_count == 2 && shape->rows[0].kind == CAL_PACK_DISPLACEMENT &&
+                      shape->rows[1].kind == CAL_PACK_DISPLACEMENT && !shape->grounded[0] && !shape->grounded[1];
+    const int left = pack->count - at;
+    if (left < CAL_LANES)
+        make_rows(pack, at, left, false, motions, rows);
+    else if (pins)
+        make_rows(pack, at, CAL_LANES, true, motions, rows);
+    else
+        make_rows(pack, at, CAL_LANES, false, motions, rows);
 }
 
 // --- Inbound -----------------------------------------------------------------------------------------------------------------
@@ -152,20 +190,18 @@ LANE_INLINE void find_lent(const int32_t* nodes, const cal_mass_factor* tree, le
 }
 #define load_lent LANE(cal_load_lent)
 LANE_INLINE void load_lent(const double* const* from, bool together, int first, int count, size_t width, lane* out) {
-    double* packed = (double*)(void*)out;
     for (int i = 0; i < count && together; i++) out[i] = *(const loose*)(from[0] + (size_t)(first + i) * width);
-    for (int l = 0; l < CAL_LANES && !together; l++)
-        for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = from[l][(size_t)(first + i) * width];
+    for (int i = 0; i < count && !together; i++)
+        for (int l = 0; l < CAL_LANES; l++) LANE_AT(out[i], l) = from[l][(size_t)(first + i) * width];
 }
 
 // The same numbers per joint as in load_paths, but z, U, D⁻¹, k and the arm are what there is.
 enum { LANE(LENT_U) = 3, LANE(LENT_OVER) = 9, LANE(LENT_K) = 10, LANE(LENT_ARM) = 13 };
 #define load_lent_paths LANE(cal_load_lent_paths)
-LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, lane* out,
-                                 lane (*accelerations)[6]) {
+LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, int nodes,
+                                 size_t width, lane* out, lane (*accelerations)[6]) {
     const cal_pack_shape* shape = pack->shape;
-    const size_t width = (size_t)tree->given->layout->width;
-    for (int i = 0; i < shape->node_count; i++, out += 16) {
+    for (int i = 0; i < nodes; i++, out += 16) {
         lent joint;
         find_lent(pack->nodes[i] + at, tree, &joint);
         load_lent(joint.record, joint.together, CAL_ABA_Z, 3, width, out);
@@ -183,6 +219,7 @@ LANE_INLINE void load_lent_paths(const cal_loop_pack* pack, int at, const cal_ma
 // ∑ a b in the order of constraint/constraint_matrix.c's sums: eight of them, interleaved.
 #define dot_lanes LANE(cal_dot_lanes)
 LANE_INLINE lane dot_lanes(const lane* a, const lane* b, int count, int stride) {
+    const int sums = count; // no more of them have anything; that is never −0, so that zeros need not be added
     lane sum[8];
     for (int i = 0; i < 8; i++) sum[i] = lane_set(0.0);
     for (; count > 0; count -= 8, a += 8, b += 8 * stride)
@@ -190,35 +227,53 @@ LANE_INLINE lane dot_lanes(const lane* a, const lane* b, int count, int stride) 
             if (i == count) break;
             sum[i] += a[i] * b[i * stride];
         }
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    for (int i = 0; i < 4 && i + 4 < sums; i++) sum[i] += sum[i + 4];
+    for (int i = 0; i < 2 && i + 2 < sums; i++) sum[i] += sum[i + 2];
+    return sum[0] + sum[1];
 }
 
-// y of one row along all paths, leaves to roots; where numbers are lent Sᵀ f.
+// Sᵀ f of one row along all paths, leaves to roots, where numbers are lent.
+#define walk_lent_paths LANE(cal_walk_lent_paths)
+LANE_INLINE void walk_lent_paths(const cal_pack_shape* shape, int nodes, bool hinges, const lane* joints,
+                                 const lane* wrenches, lane* y) {
+    const lane none[6] = {lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0), lane_set(0.0)};
+    lane passed[CAL_PACK_PLACES][6];
+    for (int i = nodes - 1; i >= 0; i--) {
+        const lane *own = joints + 16 * i, *from = shape->touched[1] == i   ? wrenches
+                                                   : shape->touched[0] == i ? wrenches + 6
+                                                                            : none;
+        lane* wrench = passed[i];
+        for (int d = 0; d < 6; d++) wrench[d] = from[d];
+        for (int c = i + 1; c < nodes; c++)
+            if (shape->parent[c] == i) pull_wrench(passed[c], joints + 16 * c + LANE(LENT_ARM), wrench);
+        pass_wrench(hinges ? CAL_REVOLUTE : shape->joint[i], own, own + LANE(LENT_U), own[LANE(LENT_OVER)], wrench,
+                    y + i);
+    }
+}
+
+// y of one row along all paths, leaves to roots.
 #define walk_paths LANE(cal_walk_paths)
-LANE_INLINE void walk_paths(const cal_pack_shape* shape, bool is_lent, const lane* joints, const lane* wrenches,
-                            lane* y) {
+LANE_INLINE void walk_paths(const cal_pack_shape* shape, const lane* joints, const lane* wrenches, lane* y) {
     lane passed[CAL_PACK_PLACES][6];
     const lane* own[CAL_PACK_PLACES];
     int at = shape->degrees;
     for (int i = 0; i < shape->node_count; i++) {
-        const int k = is_lent ? 1 : cal_kind_v(shape->joint[i]);
+        const int k = cal_kind_v(shape->joint[i]);
         own[i] = joints;
         joints += 12 * k + k * k + 3;
     }
     for (int i = shape->node_count - 1; i >= 0; i--) {
-        const int kind = shape->joint[i], k = is_lent ? 1 : cal_kind_v(kind);
+        const int kind = shape->joint[i], k = cal_kind_v(kind);
         lane wrench[6];
         for (int d = 0; d < 6; d++)
             wrench[d] = shape->touched[1] == i ? wrenches[d] : shape->touched[0] == i ? wrenches[6 + d] : lane_set(0.0);
         for (int c = i + 1; c < shape->node_count; c++)
             if (shape->parent[c] == i) {
-                const int e = is_lent ? 1 : cal_kind_v(shape->joint[c]);
+                const int e = cal_kind_v(shape->joint[c]);
                 pull_wrench(passed[c], own[c] + 12 * e + e * e, wrench);
             }
         at -= k;
-        if (is_lent)
-            pass_wrench(kind, own[i], own[i] + LANE(LENT_U), own[i][LANE(LENT_OVER)], wrench, y + at);
-        else if (kind == CAL_REVOLUTE)
+        if (kind == CAL_REVOLUTE)
             share_wrench(CAL_REVOLUTE, own[i], own[i] + 6, own[i] + 12, wrench, y + at);
         else
             share_wrench(kind, own[i], own[i] + 6 * k, own[i] + 12 * k, wrench, y + at);
@@ -226,10 +281,18 @@ LANE_INLINE void walk_paths(const cal_pack_shape* shape, bool is_lent, const lan
     }
 }
 
+// What a compiler may know of a pack's lanes: how many are used, of how many rows, nodes and degrees of freedom, and that all joints turn.
+#define extent LANE(cal_pack_extent)
+typedef struct extent {
+    int used, rows, nodes, degrees;
+    bool hinges;
+    size_t width; // of blocks that are lent
+} extent;
+
 // A number per row of each constraint.
 #define put_numbers LANE(cal_put_numbers)
-LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int r, lane from, double* out) {
-    for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
+LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int used, int r, lane from, double* out) {
+    for (int l = 0; l < CAL_LANES && l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
 }
 
 // Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
@@ -246,58 +309,75 @@ LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, const lane* wrenches
 
 // y = C⁻¹ Sᵀ f, of which D⁻¹ = C⁻² is known; and what the row accelerates by: its bias, its nodes at q̈ = 0, what biases leave at joints.
 #define join_row LANE(cal_join_row)
-LANE_INLINE void join_row(const cal_loop_pack* pack, int at, int r, const lane* joints, const lane* roots,
-                          lane (*accelerations)[6], const lane* wrenches, lane* y, double* drift) {
+LANE_INLINE lane join_row(const cal_loop_pack* pack, int at, int r, int degrees, const lane* joints, const lane* roots,
+                          lane (*accelerations)[6], const lane* wrenches, lane* y) {
     const cal_pack_shape* shape = pack->shape;
     lane sum;
     load_pack(pack, at, CAL_PACK_BIAS + r, 1, &sum);
     for (int side = 1; side >= 0; side--, wrenches += 6)
         if (!shape->grounded[side])
             sum += dot_3(wrenches, accelerations[side]) + dot_3(wrenches + 3, accelerations[side] + 3);
-    sum += dot_lanes(y, joints + LANE(LENT_K), shape->degrees, 16);
-    put_numbers(pack, at, r, sum, drift);
-    for (int k = 0; k < shape->degrees; k++) y[k] = y[k] * roots[k];
+    sum += dot_lanes(y, joints + LANE(LENT_K), degrees, 16);
+    for (int k = 0; k < degrees; k++) y[k] = y[k] * roots[k];
+    return sum;
 }
 
 #define take_all_rows LANE(cal_take_all_rows)
-LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, bool is_lent,
+LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass_factor* tree, bool is_lent, extent e,
                                const cal_pack_inbound_rows* out) {
     const cal_pack_shape* shape = pack->shape;
     lane joints[CAL_PACK_NUMBERS], wrenches[12], own[6 * CAL_PACK_PLACES], accelerations[2][6];
     lane roots[CAL_PACK_PLACES];
     if (is_lent) {
         for (int d = 0; d < 6; d++) accelerations[0][d] = accelerations[1][d] = lane_set(0.0);
-        load_lent_paths(pack, at, tree, joints, accelerations);
-        for (int i = 0; i < shape->node_count; i++)
+        load_lent_paths(pack, at, tree, e.nodes, e.width, joints, accelerations);
+        for (int i = 0; i < e.nodes; i++)
             for (int l = 0; l < CAL_LANES; l++)
                 LANE_AT(roots[i], l) = sqrt(LANE_AT(joints[16 * i + LANE(LENT_OVER)], l));
     } else {
         load_paths(pack, at, tree, joints);
     }
-    for (int r = 0; r < shape->row_count; r++) {
+    for (int r = 0; r < e.rows; r++) {
         load_pack(pack, at, CAL_PACK_WRENCH + 12 * r, 12, wrenches);
-        walk_paths(shape, is_lent, joints, wrenches, own);
-        if (is_lent) join_row(pack, at, r, joints, roots, accelerations, wrenches, own, out->drift);
-        const lane square = dot_lanes(own, own, shape->degrees, 1);
+        if (is_lent) {
+            walk_lent_paths(shape, e.nodes, e.hinges, joints, wrenches, own);
+            put_numbers(pack, at, e.used, r,
+                        join_row(pack, at, r, e.degrees, joints, roots, accelerations, wrenches, own), out->drift);
+        } else {
+            walk_paths(shape, joints, wrenches, own);
+        }
+        const lane square = dot_lanes(own, own, e.degrees, 1);
         lane scale = square;
         for (int l = 0; l < CAL_LANES; l++) LANE_AT(scale, l) = sqrt(LANE_AT(scale, l));
         scale = lane_set(1.0) / scale;
         // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): walk_paths has written `degrees` of them
-        for (int k = 0; k < shape->degrees; k++) own[k] = own[k] * scale;
-        put_numbers(pack, at, r, square, out->squares);
-        put_numbers(pack, at, r, size_wrenches(shape, wrenches), out->sizes);
-        for (int l = 0; l < CAL_LANES && at + l < pack->count; l++) {
-            double* to = out->y + pack->first_y[at + l] + (size_t)(r * shape->degrees);
+        for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
+        put_numbers(pack, at, e.used, r, square, out->squares);
+        put_numbers(pack, at, e.used, r, size_wrenches(shape, wrenches), out->sizes);
+        for (int l = 0; l < CAL_LANES && l < e.used; l++) {
+            double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
             // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
-            for (int k = 0; k < shape->degrees; k++) to[k] = LANE_AT(own[k], l);
+            for (int k = 0; k < e.degrees; k++) to[k] = LANE_AT(own[k], l);
         }
     }
 }
 
+// With the sizes of four-bars, that a compiler knows.
 static void LANE(take_pack_inbound)(const cal_loop_pack* pack, int at, const cal_mass_factor* tree,
                                     const cal_pack_inbound_rows* out) {
-    if (tree->given)
-        take_all_rows(pack, at, tree, true, out);
+    const cal_pack_shape* shape = pack->shape;
+    const int left = pack->count - at;
+    const extent e = {left < CAL_LANES ? left : CAL_LANES,
+                      shape->row_count,
+                      shape->node_count,
+                      shape->degrees,
+                      false,
+                      tree->given ? (size_t)tree->given->layout->width : 0};
+    const extent four_bars = {CAL_LANES, 2, 3, 3, true, CAL_LANES};
+    if (!tree->given)
+        take_all_rows(pack, at, tree, false, e, out);
+    else if (e.used == CAL_LANES && e.rows == 2 && e.nodes == 3 && shape->hinges && e.width == CAL_LANES)
+        take_all_rows(pack, at, tree, true, four_bars, out);
     else
-        take_all_rows(pack, at, tree, false, out);
+        take_all_rows(pack, at, tree, true, e, out);
 }

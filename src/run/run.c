@@ -9,6 +9,10 @@
 
 #include "base/error.h"
 
+const char cal_run_undecided[] =
+    "nothing moves at the start, where the constraints are singular: which way it goes from there is a matter "
+    "of rounding; begin a thousandth of a radian beside it, or with a speed";
+
 // --- What is absent ---------------------------------------------------------------------------------------------------------
 
 static const char* const abilities[CAL_RUN_ABILITIES] = {

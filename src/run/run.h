@@ -80,6 +80,9 @@ void cal_run_read_balance(const cal_energy_balance* balance, double* values);
 // What a balance that has exploded is called: an error with the times of the state that shows it and of the one that is kept.
 cal_status cal_run_fail_balance(const cal_energy_balance* balance, double time, double kept, cal_error* error);
 
+// A note about a start that constraints say nothing about (cal_constraint_report).
+extern const char cal_run_undecided[];
+
 // What runs of one model share.
 const char* cal_run_model_body_name(const cal_run* run, int body, char* text, size_t capacity);
 bool cal_run_model_shapes(const cal_run* run, cal_shape_visitor* visit, void* user);

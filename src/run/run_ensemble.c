@@ -161,8 +161,20 @@ static cal_status reset(cal_run* run, cal_error* error) {
     return CAL_OK;
 }
 
+static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    (void)project; // where constraints are kept closed by projection, they were when instances were placed
+    int count, first;
+    const cal_status status = cal_ensemble_find_undecided(ensemble_of(run), &count, &first);
+    if (status) return cal_fail(error, status, "the starts could not be looked at: %s", cal_status_text(status));
+    if (count > 0)
+        snprintf(note, capacity, "%d of %d instances, the first of them %d: %s", count,
+                 ((const ensemble_run*)run)->def.ensemble.count, first, cal_run_undecided);
+    return CAL_OK;
+}
+
 static const cal_run_ops ops = {.kind = "an ensemble",
                                 .destroy = destroy,
+                                .begin = begin,
                                 .time = time_of,
                                 .advance = advance,
                                 .hash = hash,

@@ -207,11 +207,7 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
         return CAL_OK;
     }
     if (report.error_of == CAL_NONE) return CAL_OK;
-    if (report.undecided)
-        snprintf(
-            note, capacity,
-            "nothing moves at the start, where the constraints are singular: which way it goes from there is a matter "
-            "of rounding; begin a thousandth of a radian beside it, or with a speed");
+    if (report.undecided) snprintf(note, capacity, "%s", cal_run_undecided);
     if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
     cal_model_constraint_name(run->model, report.error_of, name, sizeof name);
     if (r->owns && strcmp(r->stabilize, "projection") == 0) {
