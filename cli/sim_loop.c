@@ -172,7 +172,7 @@ static int prepare(loop* l) {
     l->run = l->opened->run;
     l->fps = choose_fps(l);
     l->spacing = find_spacing(l->run, l->fps);
-    if (o->at) status = cal_events_read(o->at, l->opened->model, &l->events);
+    if (o->at.count > 0) status = cal_events_read(&o->at, l->opened->model, &l->events);
     if (status == CAL_EXIT_DONE) status = o->resume ? resume(l) : begin(l);
     if (status != CAL_EXIT_DONE || !cal_is_first_rank()) return status;
     status = open_recording(l);

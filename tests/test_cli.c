@@ -52,6 +52,8 @@ static void names_every_mistake(void** unused) {
         {"sim chain --solver magic", "allowed: auto, gear"},
         {"sim chain --json=yes", "--json takes no value"},
         {"sim chain --lanes 3", "--lanes '3'"},
+        {"sim chain --tol 1e-3 --json --tol=1e-6", "--tol is given twice, as '1e-3' and as '1e-6'"},
+        {"bench forward --lanes 1 --lanes 2", "--lanes is given twice"},
 #ifdef CALDER_HAVE_EXPAT
         {"sim robot.xml", "cannot open 'robot.xml'"},
         {"sim robot.urdf", "cannot open 'robot.urdf'"},
