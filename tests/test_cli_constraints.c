@@ -150,6 +150,10 @@ static void events_happen_at_their_times(void** unused) {
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "cannot be connected"));
     cal_test_release(&o);
+    // Those that come too late are not passed over in silence.
+    o = cal_test_run_well("sim fourbar --time 0.2 --at 0.1:disconnect:B2 --at 0.2:catch:B2,5:connect:B2 --json");
+    assert_non_null(strstr(o.err, "1 of 3 events come after the end, 0.2 s; the first of them at 5 s"));
+    cal_test_release(&o);
     // Resumed in between, it ends with the same bits.
     o = cal_test_run_well("sim fourbar --time 0.3 --at 0.1:disconnect:B2 --json");
     cal_test_outcome first = cal_test_run_well("sim fourbar --time 0.2 --at 0.1:disconnect:B2 --checkpoint c.cal"),
