@@ -15,7 +15,7 @@ for header in "$@"; do echo "#include <calder/$header>"; done > wrong_calls_all.
         name = head; sub(/.*[ *]/, "", name)
         type = substr(head, 1, length(head) - length(name)); sub(/ *$/, "", type)
         count = list == "void" ? 0 : split(list, parts, ", ")
-        call = ""; has_error = 0; object = "0"; wrong = 0; id = 0; pointers = 0
+        call = ""; has_error = 0; object = "0"; wrong = 0; id = 0; pointers = 0; numbers = 0
         for (i = 1; i <= count; i++) {
             call = call (i > 1 ? ", " : "") argument(parts[i], i)
         }
@@ -24,7 +24,7 @@ for header in "$@"; do echo "#include <calder/$header>"; done > wrong_calls_all.
         else if (type == "void") printf "    %s(%s);\n    return true;\n", name, call
         else printf "    (void)%s(%s);\n    return true;\n", name, call
         print "}"
-        table = table sprintf("    {\"%s\", call_%s, %s, %d, %d, %d, %d, %d},\n", name, name, object, type == "cal_status", has_error, wrong, id, pointers)
+        table = table sprintf("    {\"%s\", call_%s, %s, %d, %d, %d, %d, %d, %d},\n", name, name, object, type == "cal_status", has_error, wrong, id, numbers, pointers)
     }
     # An argument of the kind that k asks for.
     function argument(text, place,   of, own) {
@@ -50,6 +50,7 @@ for header in "$@"; do echo "#include <calder/$header>"; done > wrong_calls_all.
             return "WRONG_DEFINITION(" of ", " own ", " pointers++ ")"
         }
         if (of ~ /^cal_[a-z]*_(function|callback|visitor|runner)\*$/) return "NULL"
+        if (of == "const double*") { numbers = 1; return "WRONG_NUMBERS(" pointers++ ")" }
         if (of ~ /\*$/) return "WRONG_POINTER(" of ", " pointers++ ")"
         if (of == "double") { wrong = 1; return "WRONG_NUMBER" }
         if (of == "size_t") return "WRONG_SIZE"
