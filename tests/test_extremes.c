@@ -168,6 +168,30 @@ static void short_steps_take_little_memory(void** state) {
 }
 
 // Nothing at all is a model, and time goes on in it.
+// What is no number, or has no end, is refused where a world or a shape of it is made, as the builder does.
+static void worlds_take_finite_numbers(void** state) {
+    (void)state;
+    const double wrong[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        for (int field = 0; field < 4; field++) {
+            cal_world_def def = cal_default_world_def();
+            cal_world* world = NULL;
+            double* const fields[] = {&def.friction, &def.contact_speed, &def.restitution, &def.gravity[1]};
+            *fields[field] = wrong[i];
+            assert_int_equal(cal_world_create(&def, &world, NULL), CAL_BAD_ARGUMENT);
+            def = cal_default_world_def();
+            assert_int_equal(cal_world_create(&def, &world, NULL), CAL_OK);
+            const cal_world_body_def ball = cal_default_world_body_def();
+            cal_body_id id;
+            assert_int_equal(cal_world_add_body(world, &ball, &id, NULL), CAL_OK);
+            cal_shape_def shape = cal_default_shape_def();
+            shape.kind = CAL_SPHERE;
+            shape.friction = wrong[i];
+            assert_int_equal(cal_world_add_shape(world, id, &shape, NULL, NULL), CAL_BAD_ARGUMENT);
+            cal_world_destroy(world);
+        }
+}
+
 static void nothing_is_simulated(void** state) {
     (void)state;
     cal_model* model = NULL;
@@ -185,6 +209,7 @@ int main(void) {
         cmocka_unit_test(fast_bodies_arrive),
         cmocka_unit_test(what_cannot_be_carried_is_said),
         cmocka_unit_test(short_steps_take_little_memory),
+        cmocka_unit_test(worlds_take_finite_numbers),
         cmocka_unit_test(nothing_is_simulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,10 +230,10 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
         return cal_fail(error, CAL_BAD_ARGUMENT, "a shape's definition must come from cal_default_shape_def");
     if (meshed && (mesh == NULL || mesh->vertices == NULL || mesh->vertex_count <= 0))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a shape of kind %s needs a mesh", cal_shape_kind_name(shape->kind));
-    if (!(shape->friction >= 0.0) || !(shape->restitution >= 0.0) || shape->restitution > 1.0)
+    if (!(shape->friction >= 0.0 && isfinite(shape->friction)) || !(shape->restitution >= 0.0) ||
+        shape->restitution > 1.0)
         return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a shape's friction (%g) must not be negative, its restitution (%g) from 0 "
-                        "to 1",
+                        "a shape's friction (%g) must be finite and not negative, its restitution (%g) from 0 to 1",
                         shape->friction, shape->restitution);
     cal_sim_body* part = &world->bodies[body.index];
     if (shape->kind == CAL_PLANE && part->def.motion == CAL_MOVING)

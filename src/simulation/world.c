@@ -58,9 +58,12 @@ static cal_status check_def(const cal_world_def* def, cal_error* error) {
                         "the tolerance (%g) must be above 0 and at most 0.01, that of groups (%g) at "
                         "most 0.1",
                         def->tolerance, def->group_tolerance);
-    if (def->restitution > 1.0 || isnan(def->restitution) || isnan(def->friction))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "restitution (%g) must be at most 1, and a number as friction (%g)",
+    if (def->restitution > 1.0 || !isfinite(def->restitution) || !isfinite(def->friction))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "restitution (%g) must be at most 1, and finite as friction (%g)",
                         def->restitution, def->friction);
+    if (!(def->contact_speed >= 0.0 && isfinite(def->contact_speed)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the contact speed (%g) must be finite and not negative",
+                        def->contact_speed);
     if (!(def->forced_rollbacks >= 0.0) || def->forced_rollbacks > 0.9)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the probability of forced rollbacks (%g) must be from 0 to 0.9",
                         def->forced_rollbacks);
