@@ -167,7 +167,6 @@ static void short_steps_take_little_memory(void** state) {
     end(sim, model);
 }
 
-// Nothing at all is a model, and time goes on in it.
 // What is no number, or has no end, is refused where a world or a shape of it is made, as the builder does.
 static void worlds_take_finite_numbers(void** state) {
     (void)state;
@@ -192,6 +191,7 @@ static void worlds_take_finite_numbers(void** state) {
         }
 }
 
+// Nothing at all is a model, and time goes on in it.
 static void nothing_is_simulated(void** state) {
     (void)state;
     cal_model* model = NULL;
