@@ -199,7 +199,9 @@ static void models_take_finite_numbers(void** state) {
     sensor.kind = CAL_SENSOR_FRAME_POSITION;
     sensor.body = sensor.reference = site.body = 0;
     pair.shape[0] = 0, pair.shape[1] = 1;
+    double field[3] = {0.0, -0.5, 0.0};
     double* const numbers[] = {NULL,
+                               &field[0],
                                &sensor.cutoff,
                                &sensor.position[1],
                                &sensor.quaternion[2],
@@ -217,6 +219,7 @@ static void models_take_finite_numbers(void** state) {
             add_joint(builder, body, CAL_REVOLUTE, 0.0, 0.0, 0.0);
             add_shape(builder, body, CAL_SPHERE, sphere_radius, 0.0);
             add_shape(builder, CAL_GROUND, CAL_SPHERE, sphere_radius, 1.0);
+            cal_builder_set_magnetic_field(builder, field);
             cal_builder_add_sensor(builder, &sensor);
             cal_builder_add_site(builder, &site);
             cal_builder_add_pair(builder, &pair);

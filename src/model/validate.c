@@ -288,6 +288,8 @@ static cal_status validate_surroundings(const cal_model* model, cal_error* error
     cal_status status = CAL_OK;
     if (!is_magnitude(medium->density) || !is_magnitude(medium->viscosity) || !cal_all_finite(medium->wind, 3))
         return cal_fail(error, CAL_BAD_MODEL, "the medium's density and viscosity must be finite and not negative");
+    if (!cal_all_finite(model->kept.magnetic_field, 3))
+        return cal_fail(error, CAL_BAD_MODEL, "the magnetic field is not finite");
     for (int i = 0; status == CAL_OK && i < model->kept.drag_count; i++) status = validate_drag(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->kept.sensor_count; i++) status = validate_sensor(model, i, error);
     return status;
