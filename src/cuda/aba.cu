@@ -62,7 +62,7 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     const double touched = touch_motion(&work, &context, column);
@@ -75,7 +75,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_devi
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
@@ -96,7 +96,7 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const double places =
         early_steps(&work, column) > 0 ? touch_pulls(&work, pull_list(&work, column, own_lane(column))) : 0.0;
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     const double touched = touch_bodies(&work, &context, column);
@@ -112,7 +112,7 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, 0, false);
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     if (has_segments(column)) {
@@ -122,6 +122,19 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const double touched = touch_records(&work, &context, column);
     LANE(accelerate_column)(&context, column);
     use_touched(&context.scratch[column->up_slot], constant + touched);
+}
+
+// Of limbs that have segments and fill the device: blocks of two warps, with registers for seven of them per multiprocessor.
+enum { LIMB_BLOCK_WARPS = 2, LIMB_REGISTERS = 144 };
+CAL_KERNEL void CAL_REGISTERS(LIMB_REGISTERS) limb_acceleration_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    const double constant = touch_constants(&work, column, 0, 0, false);
+    CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
+    if (!column) return;
+    const cal_context context = own_context(&work, 0);
+    accelerate_many(&context, column);
+    use_touched(&context.scratch[column->up_slot], constant);
 }
 
 // --- Teams (team_walks.h) -----------------------------------------------------------------------------------------------------
@@ -213,6 +226,10 @@ static void acceleration(cal_device* device, const cal_device_work* work, int co
     else
         CAL_LAUNCH(acceleration_kernel, device, columns, &own);
 }
+static void limb_acceleration(cal_device* device, const cal_device_work* work, int columns) {
+    const cal_device_work own = reading_ahead(work, columns);
+    CAL_LAUNCH_BLOCKS(limb_acceleration_kernel, device, columns, LIMB_BLOCK_WARPS, &own);
+}
 static void trunk_down(cal_device* device, const cal_device_work* work, int teams) {
     CAL_LAUNCH_TRUNK(trunk_down_kernel, device, teams, work);
 }
@@ -229,6 +246,7 @@ static void batch_walk(cal_device* device, const cal_device_work* work, int warp
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .acceleration = acceleration,
                                                           .limb = limb,
+                                                          .limb_acceleration = limb_acceleration,
                                                           .forces = forces,
                                                           .velocity = velocity,
                                                           .trunk_down = trunk_down,

@@ -127,7 +127,14 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
 // Whether a column's way up, and its sums, can follow at once what goes down.
 static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
 
-// Columns sorted by level, in each those that are no limbs first.
+// Those with children or long ones; other limbs; limbs of joints with one degree of freedom.
+enum { INNER, LIMB, JOINTED, SORTS };
+static int find_sort(const cal_column* column) {
+    if (!is_limb(column)) return INNER;
+    return column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC ? JOINTED : LIMB;
+}
+
+// Columns sorted by level, in each by these.
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
@@ -136,18 +143,21 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     if (!status) cal_layout_find_depths(layout, depth);
     for (int i = 0; !status && i < columns; i++)
         if (depth[i] >= own->level_count) own->level_count = depth[i] + 1;
-    own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
+    own->level = cal_allocate(3 * (size_t)own->level_count + 2, sizeof *own->level);
     if (!own->level) status = CAL_NO_MEMORY;
     if (!status) {
         own->inner = own->level + own->level_count + 1;
-        // Twice as many places as levels: inner ones, then limbs.
-        int32_t* next = cal_allocate(2 * (size_t)own->level_count + 1, sizeof *next);
+        own->jointed = own->inner + own->level_count;
+        int32_t* next = cal_allocate(SORTS * (size_t)own->level_count + 1, sizeof *next);
         if (!next) status = CAL_NO_MEMORY;
-        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (is_limb(&layout->columns[i])) + 1]++;
-        for (int i = 0; next && i < own->level_count; i++) own->inner[i] = next[2 * i + 1];
-        for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
-        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
-        for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
+        for (int i = 0; next && i < columns; i++) next[SORTS * depth[i] + find_sort(&layout->columns[i]) + 1]++;
+        for (int i = 0; next && i < own->level_count; i++) {
+            own->inner[i] = next[SORTS * i + INNER + 1];
+            own->jointed[i] = next[SORTS * i + JOINTED + 1];
+        }
+        for (int i = 0; next && i < SORTS * own->level_count; i++) next[i + 1] += next[i];
+        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[SORTS * i];
+        for (int i = 0; next && i < columns; i++) order[next[SORTS * depth[i] + find_sort(&layout->columns[i])]++] = i;
         cal_free(next);
     }
     own->column_count = columns;

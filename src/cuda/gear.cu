@@ -10,4 +10,5 @@
 #define SOLVER_FOLLOW_UP gear_follow_up
 #define SOLVER_STEER gear_steer
 #define SOLVER_INTERPOLATE gear_interpolate
+#define SOLVER_AHEAD gear
 #include "cuda/solver_kernels.h"

@@ -37,8 +37,8 @@ enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
 enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM_DOUBLES = 336 * CAL_WIDTH };
 
 // Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
-// waits here before it reads or writes anything that others write. What is constant may be read before. Teams, which
-// leave most of a device idle, let the next one start at once; of others it would take the place of blocks that work.
+// waits here before it reads or writes anything that others write. What is constant may be read before. Every one lets the next
+// start at once, which it does when all blocks of this one have begun.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define CAL_AFTER_OTHERS asm volatile("griddepcontrol.wait;" ::: "memory")
 #define CAL_BEFORE_OTHERS asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
@@ -53,17 +53,12 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
     if (sum == 0x1.23456789abcdep-1000) *anywhere = sum;
 }
 
-// The same of launches that read ahead, which leave room.
-#define CAL_LET_START(work)                                                                                            \
-    do {                                                                                                               \
-        if ((work).ahead > 0) CAL_BEFORE_OTHERS;                                                                       \
-    } while (0)
-
 #ifdef CAL_CUDA_EMULATED
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
 #define CAL_PHASE static
 #define CAL_BOUNDS(threads, blocks)
+#define CAL_REGISTERS(most)
 #define CAL_APART
 extern _Thread_local double cal_emulated_memory[];
 #define CAL_FAST_MEMORY cal_emulated_memory
@@ -119,6 +114,11 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 4)
+#define CAL_REGISTERS(most) __maxnreg__(most)
+#else
+#define CAL_REGISTERS(most)
+#endif
 #define CAL_APART __noinline__
 extern __shared__ double cal_fast_memory[];
 #define CAL_FAST_MEMORY cal_fast_memory

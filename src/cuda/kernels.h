@@ -8,6 +8,7 @@ typedef void cal_device_launch(cal_device* device, const cal_device_work* work, 
 typedef struct cal_device_mechanics {
     cal_device_launch *inertia, *acceleration; // of columns
     cal_device_launch* limb;                   // of columns without children that are wide: velocity and inertia
+    cal_device_launch* limb_acceleration; // of many whose joints have one degree of freedom; NULL: as of other columns
     // Of articulated bodies, and of the parts of assembly as well.
     cal_device_launch *forces, *velocity;
     cal_device_launch *trunk_down,
@@ -42,6 +43,8 @@ extern "C" {
 #endif
 extern const cal_device_mechanics cal_device_aba, cal_device_assembly;
 extern const cal_device_energy cal_device_energies;
+cal_device_launch cal_device_place; // of work.gathered, in the user's order, into work.out
+cal_device_launch cal_device_fetch; // work.sent, of the host, into work.fetched
 cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 extern const cal_device_joins cal_device_placing, cal_device_joining;

@@ -10,6 +10,9 @@ CAL_DEVICE static bool is_shared(const cal_column* column) {
     return column->kind == CAL_REVOLUTE && step_count(column) <= CAL_TEAM_STEPS;
 }
 
+// The warp that recurs. Of two teams of a multiprocessor, whose warps have its four schedulers in turn, each has another one.
+CAL_PHASE int recurring_warp(int warps) { return CAL_OWN_WARP / warps / CAL_MULTIPROCESSORS % warps; }
+
 // Copies a number into memory on chip, without a register that waits for it.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define CAL_COPY(to, from)                                                                                             \
@@ -74,7 +77,7 @@ CAL_PHASE void velocity_phase(const cal_device_work* work, const cal_column* col
         return;
     }
     if (phase == 0) CAL_COPIED;
-    if (phase == 1 && warp > 0) return;
+    if (phase == 1 && warp != recurring_warp(warps)) return;
     const int record = cal_aba_record(CAL_REVOLUTE), count = step_count(column), stride = phase == 1 ? 1 : warps;
     motion m;
     if (phase == 1) m = load_motion(&context, column);
@@ -203,10 +206,11 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, const cal_column* colu
         if (near) bring_bodies(&context, column, warp, warps);
         pull_shared(work, &context, column, warp, warps);
         CAL_COPIED;
-    } else if (warp == 0 && near) {
-        assemble_steps(&context, column);
-    } else if (warp == 0) {
-        assemble_alone(&context, column);
+    } else if (warp == recurring_warp(warps)) {
+        if (near)
+            assemble_steps(&context, column);
+        else
+            assemble_alone(&context, column);
     }
 }
 
@@ -256,10 +260,11 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
     const bool near = is_shared(column) && !has_segments(column);
     if (phase == 0) {
         if (near) bring_answers(&context, column, warp, warps);
-    } else if (warp == 0 && near) {
-        accelerate_steps(&context, column);
-    } else if (warp == 0) {
-        accelerate_alone(&context, column);
+    } else if (warp == recurring_warp(warps)) {
+        if (near)
+            accelerate_steps(&context, column);
+        else
+            accelerate_alone(&context, column);
     }
 }
 

@@ -76,6 +76,8 @@ typedef struct cal_device_work {
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`
     double numbers[CAL_MAX_DOWN];
+    const double* sent; // of the host, where control leaves it; and where it goes to
+    double* fetched;
     double relative, absolute;
     const double* scale;
     double* sums;

@@ -46,6 +46,12 @@ typedef struct cal_machine_ops {
     cal_status (*follow)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*sample)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
                          double time, double* q, double* v);
+    // The way back: the solver's first vector from q and v.
+    cal_status (*place)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const double* q,
+                        const double* v);
+    // Of devices: memory of the host that copies come from and go to again and again, until it is let go of. Both may fail: copies take longer.
+    void (*pin)(struct cal_machine* machine, void* memory, size_t bytes);
+    void (*unpin)(struct cal_machine* machine, void* memory, size_t bytes);
     // Of devices, optional: energy and momentum (pass/energy_body.h) at what was sampled last; CAL_NOT_AVAILABLE: the host looks.
     cal_status (*energy)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, double* out);
     const struct cal_batch_ops* batch; // optional: many instances in a device's memory

@@ -357,6 +357,13 @@ cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const ca
     return cal_plan_each(plan, interpolate_column, &at);
 }
 
+cal_status cal_plan_place(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* solver_context, const double* q, const double* v) {
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    return plan->machine->ops->place(plan->machine, plan, state, q, v);
+}
+
 cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
                            cal_solver_context* solver_context, double time, double* q, double* v) {
     state->context.solver_ops = solver;

@@ -61,6 +61,7 @@ struct cal_state {
     // Of devices, whose memory has arrays of its own: which of the host's (CAL_HELD_…) were changed since the device has seen
     // them, and which are older than the device's.
     unsigned changed, behind;
+    bool forced; // whether tau was ever set to something else than zeros, which it begins with
     struct cal_device_state* on_device;
 };
 
@@ -150,6 +151,9 @@ cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const ca
 // The same in the user's order on a machine that samples (machine_ops.h).
 cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
                            cal_solver_context* solver_context, double time, double* q, double* v);
+// On a machine that places (machine_ops.h): the solver's first vector becomes q and v.
+cal_status cal_plan_place(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* solver_context, const double* q, const double* v);
 // Runs the solver's prepare alone on every column.
 cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                             cal_solver_context* solver_context);

@@ -134,6 +134,64 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
     }
 }
 
+#ifdef CAL_THREAD_PER_LANE
+// A device's threads have a number each, and the rows of its history in registers from the step's end to the next prediction: what commit,
+// lower_order, rescale and predict do, in the same order. old: the order of the step that succeeded, known to the compiler.
+CAL_WIDE_INLINE void move_number_on(const cal_solver_context* context, int old, int at) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int order = (int)down[DOWN_ORDER];
+    const double e = z[CORRECTION][at], ratio = down[DOWN_RATIO];
+    double row[ROWS + 1];
+    CAL_UNROLL for (int j = 0; j <= old; j++) row[j] = z[j][at];
+    CAL_UNROLL for (int k = 0; k < old; k++) CAL_UNROLL for (int j = old - 1; j >= k; j--) row[j] += row[j + 1];
+    CAL_UNROLL for (int j = 0; j <= old; j++) row[j] += down[DOWN_OLD + j] * e;
+    row[old + 1] = e * down[DOWN_INCREASE];
+    if (down[DOWN_SAVE] != 0.0) z[SAVED][at] = e;
+    if (order < old) CAL_UNROLL for (int j = 2; j < old; j++) row[j] -= down[DOWN_LOWER + j] * row[old];
+    double factor = 1.0, value = 0.0, slope = 0.0;
+    CAL_UNROLL for (int j = 1; j <= old + 1; j++) {
+        factor *= ratio;
+        if (ratio != 1.0 && j <= order) row[j] *= factor;
+    }
+    CAL_UNROLL for (int j = old + 1; j > 0; j--) {
+        if (j > order) continue;
+        value += row[j];
+        slope += j * row[j];
+    }
+    CAL_UNROLL for (int j = 0; j <= old; j++) z[j][at] = row[j];
+    if (order > old) z[old + 1][at] = row[old + 1];
+    context->y[at] = value + row[0];
+    z[CORRECTION][at] = slope;
+}
+
+// Whether an order has its rows in registers, and the numbers of a column are each by itself.
+enum { MOST_IN_REGISTERS = 8 };
+CAL_WIDE_INLINE bool move_numbers_on(const cal_solver_context* context, const cal_column* column, int first, int end) {
+    if (cal_joint_quaternion(column->kind) >= 0) return false;
+#define CAL_MOVE_ON(old)                                                                                               \
+    case old: CAL_EACH(i, first, end) move_number_on(context, old, i); return true
+    switch ((int)context->down[DOWN_OLD_ORDER]) {
+        CAL_MOVE_ON(1);
+        CAL_MOVE_ON(2);
+        CAL_MOVE_ON(3);
+        CAL_MOVE_ON(4);
+        CAL_MOVE_ON(5);
+        CAL_MOVE_ON(6);
+        CAL_MOVE_ON(7);
+        CAL_MOVE_ON(MOST_IN_REGISTERS);
+    default: return false;
+    }
+#undef CAL_MOVE_ON
+}
+static_assert((int)MOST_IN_REGISTERS < (int)LARGEST_ORDER, "the row above has a place");
+#else
+CAL_WIDE_INLINE bool move_numbers_on(const cal_solver_context* context, const cal_column* column, int first, int end) {
+    (void)context, (void)column, (void)first, (void)end;
+    return false;
+}
+#endif
+
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
@@ -143,6 +201,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
         if (down[DOWN_COMMIT] != 0.0) {
+            if (move_numbers_on(context, column, first, end)) break;
             for (int i = first, next; i < end; i = next) {
                 next = cal_chunk_end(i, end);
                 commit(context, i, next);
@@ -180,12 +239,37 @@ typedef struct correction_rows {
     double* correction;
 } correction_rows;
 
-// One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
-// correction; twice: ∇² is wanted.
+// One number's correction, and its shares of the sums. again: not the step's first correction; twice: ∇² is wanted.
+typedef struct number_correction {
+    double e, actual, changed, change, second;
+} number_correction;
+CAL_WIDE_INLINE number_correction correct_number(const correction_rows* rows, double floor, double y, double last,
+                                                 double saved, double ydot, double slope, double before, bool again,
+                                                 bool twice) {
+    const double scale = 1.0 / (rows->relative * fabs(y) + floor), e = rows->h * ydot - slope;
+    return (number_correction){.e = e,
+                               .actual = (again ? e - before : e) * scale,
+                               .changed = (last + rows->last_l * e) * scale,
+                               .change = e * scale,
+                               .second = twice ? (e - rows->second * saved) * scale : 0.0};
+}
+
+// begins: the first component of a block.
+CAL_WIDE_INLINE void add_correction(number_correction of, bool begins, int W, int l, double* restrict shares) {
+    (void)W, (void)l;
+    const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
+    shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > of.change * of.change ? largest : of.change * of.change;
+    shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
+        of.actual * of.actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
+    shares[CAL_SHARE(SUM_LAST, W, l)] = of.changed * of.changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST, W, l)]);
+    shares[CAL_SHARE(SUM_CHANGE, W, l)] = of.change * of.change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
+    shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
+        of.second * of.second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
+}
+
+// One component of W lanes, `at` its first.
 CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
                                        double* restrict shares) {
-    const double h = rows->h, last_l = rows->last_l, kept = rows->second;
-    const double relative = rows->relative, absolute = rows->absolute;
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
     const double* restrict slope_again = rows->slope_again + at;
@@ -193,43 +277,76 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
     const double* restrict ydot = rows->ydot + at;
     double* restrict correction = rows->correction + at;
     CAL_EACH_LANE(l, W) {
-        const double floor = rows->scale ? absolute * rows->scale[at + l] : absolute;
-        const double scale = 1.0 / (relative * fabs(y[l]) + floor),
-                     e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
-        const double actual = (again ? e - correction[l] : e) * scale;
-        const double changed = (last[l] + last_l * e) * scale, change = e * scale;
-        const double second = twice ? (e - kept * saved[l]) * scale : 0.0;
-        correction[l] = e;
-        const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
-        shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > change * change ? largest : change * change;
-        shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
-            actual * actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
-        shares[CAL_SHARE(SUM_LAST, W, l)] = changed * changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST, W, l)]);
-        shares[CAL_SHARE(SUM_CHANGE, W, l)] = change * change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
-        shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
-            second * second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
+        const double floor = rows->scale ? rows->absolute * rows->scale[at + l] : rows->absolute;
+        const number_correction of =
+            correct_number(rows, floor, y[l], last[l], twice ? saved[l] : 0.0, ydot[l],
+                           again ? slope_again[l] : correction[l], correction[l], again, twice);
+        correction[l] = of.e;
+        add_correction(of, begins, W, l, shares);
     }
+}
+
+CAL_WIDE_INLINE correction_rows find_correction_rows(const cal_solver_context* context) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    return (correction_rows){.h = down[DOWN_STEP],
+                             .last_l = down[DOWN_LAST],
+                             .second = down[DOWN_SECOND],
+                             .relative = context->relative,
+                             .absolute = context->absolute,
+                             .scale = context->scale,
+                             .y = z[0],
+                             .last = z[(int)down[DOWN_ORDER]],
+                             .slope_again = z[SLOPE_AGAIN],
+                             .saved = z[SAVED],
+                             .ydot = context->ydot,
+                             .correction = z[CORRECTION]};
 }
 
 CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
                                        bool twice, double* shares) {
-    const double* down = context->down;
-    double* const* z = context->vectors;
-    const correction_rows rows = {.h = down[DOWN_STEP],
-                                  .last_l = down[DOWN_LAST],
-                                  .second = down[DOWN_SECOND],
-                                  .relative = context->relative,
-                                  .absolute = context->absolute,
-                                  .scale = context->scale,
-                                  .y = z[0],
-                                  .last = z[(int)down[DOWN_ORDER]],
-                                  .slope_again = z[SLOPE_AGAIN],
-                                  .saved = z[SAVED],
-                                  .ydot = context->ydot,
-                                  .correction = z[CORRECTION]};
+    const correction_rows rows = find_correction_rows(context);
     correct_component(&rows, first, W, true, again, twice, shares);
     for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
 }
+
+#ifdef CAL_THREAD_PER_LANE
+// What the first correction of a step reads of a joint of one degree of freedom, a block ahead of its use: all of it is asked for at once.
+enum { AHEAD_NUMBERS = 2 };
+typedef struct gear_ahead {
+    double y[AHEAD_NUMBERS], last[AHEAD_NUMBERS], saved[AHEAD_NUMBERS], ydot[AHEAD_NUMBERS], slope[AHEAD_NUMBERS],
+        scale[AHEAD_NUMBERS];
+} gear_ahead;
+
+CAL_DEVICE static inline bool gear_reads_ahead(const cal_solver_context* context, const cal_column* column) {
+    return (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) &&
+           (gear_mode)context->down[DOWN_MODE] == MODE_PREDICT;
+}
+
+// What is not wanted is read where something else is: what is read under a condition is waited for at once. first: where the column's
+// numbers begin.
+CAL_WIDE_INLINE gear_ahead gear_read_ahead(const correction_rows* rows, int first, int block) {
+    const double *saved = rows->second != 0.0 ? rows->saved : rows->y, *scale = rows->scale ? rows->scale : rows->y;
+    gear_ahead out;
+    CAL_UNROLL for (int i = 0; i < AHEAD_NUMBERS; i++) {
+        const int at = first + (AHEAD_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE;
+        out.y[i] = rows->y[at], out.last[i] = rows->last[at], out.saved[i] = saved[at];
+        out.ydot[i] = rows->ydot[at], out.slope[i] = rows->correction[at], out.scale[i] = scale[at];
+    }
+    return out;
+}
+
+CAL_WIDE_INLINE void gear_follow_ahead(const correction_rows* rows, int first, int block, const gear_ahead* own,
+                                       double* shares) {
+    CAL_UNROLL for (int i = 0; i < AHEAD_NUMBERS; i++) {
+        const double floor = rows->scale ? rows->absolute * own->scale[i] : rows->absolute;
+        const number_correction of = correct_number(rows, floor, own->y[i], own->last[i], own->saved[i], own->ydot[i],
+                                                    own->slope[i], own->slope[i], false, rows->second != 0.0);
+        rows->correction[first + (AHEAD_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE] = of.e;
+        add_correction(of, i == 0, CAL_WIDTH, CAL_OWN_LANE, shares);
+    }
+}
+#endif
 
 // The derivative by itself, for a start.
 CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W,

@@ -230,9 +230,12 @@ static cal_status start(cal_system* system) {
     system->calm_reach = 0.0;
     if (system->constraints) cal_directions_forget(system->constraints);
     if (system->ops) {
-        status = cal_system_each_column(system, place_column, system);
+        const bool places = system->plan->machine->ops->place != NULL;
+        status = places
+                     ? cal_plan_place(system->plan, system->state, system->ops, &system->context, system->q, system->v)
+                     : cal_system_each_column(system, place_column, system);
         if (status) return status;
-        cal_state_changed(system->state, CAL_HELD_FIRST);
+        if (!places) cal_state_changed(system->state, CAL_HELD_FIRST);
         cal_flow_start(&system->flow);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
     } else {
