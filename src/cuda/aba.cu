@@ -124,19 +124,6 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     use_touched(&context.scratch[column->up_slot], constant + touched);
 }
 
-// Of limbs that have segments and fill the device: blocks of two warps, with registers for seven of them per multiprocessor.
-enum { LIMB_BLOCK_WARPS = 2, LIMB_REGISTERS = 144 };
-CAL_KERNEL void CAL_REGISTERS(LIMB_REGISTERS) limb_acceleration_kernel(const cal_device_work work) {
-    const cal_column* column = own_column(&work);
-    const double constant = touch_constants(&work, column, 0, 0, false);
-    CAL_AFTER_OTHERS;
-    CAL_BEFORE_OTHERS;
-    if (!column) return;
-    const cal_context context = own_context(&work, 0);
-    accelerate_many(&context, column);
-    use_touched(&context.scratch[column->up_slot], constant);
-}
-
 // --- Teams (team_walks.h) -----------------------------------------------------------------------------------------------------
 
 CAL_TEAM_KERNEL(velocity_team_kernel, velocity_ahead, velocity_phase, 3, CAL_TEAM_WARPS, 2)
@@ -226,10 +213,6 @@ static void acceleration(cal_device* device, const cal_device_work* work, int co
     else
         CAL_LAUNCH(acceleration_kernel, device, columns, &own);
 }
-static void limb_acceleration(cal_device* device, const cal_device_work* work, int columns) {
-    const cal_device_work own = reading_ahead(work, columns);
-    CAL_LAUNCH_BLOCKS(limb_acceleration_kernel, device, columns, LIMB_BLOCK_WARPS, &own);
-}
 static void trunk_down(cal_device* device, const cal_device_work* work, int teams) {
     CAL_LAUNCH_TRUNK(trunk_down_kernel, device, teams, work);
 }
@@ -246,7 +229,6 @@ static void batch_walk(cal_device* device, const cal_device_work* work, int warp
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .acceleration = acceleration,
                                                           .limb = limb,
-                                                          .limb_acceleration = limb_acceleration,
                                                           .forces = forces,
                                                           .velocity = velocity,
                                                           .trunk_down = trunk_down,

@@ -235,9 +235,6 @@ static void issue_follow_up(const cal_device_plan* plan, const cal_device_state*
     solver->end_sums(device, work, work->ground_pulls);
 }
 
-// So many limbs fill a device by themselves; fewer are one launch with what else is on their level.
-enum { MANY_LIMBS = 8 * CAL_MULTIPROCESSORS };
-
 // All of an evaluation, in order. follows: the solver does, and does not only look on.
 static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
                   const cal_device_solver* solver, bool prepares, bool follows) {
@@ -262,12 +259,8 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
-    for (int i = trunk; i <= last; i++) {
-        const bool many = mechanics->limb_acceleration && plan->jointed[i] > MANY_LIMBS;
-        const int apart = many ? plan->jointed[i] : 0, others = level[i + 1] - level[i] - apart;
-        launch(mechanics->acceleration, device, work, level[i], others);
-        launch(mechanics->limb_acceleration, device, work, level[i] + others, apart);
-    }
+    for (int i = trunk; i <= last; i++)
+        launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
     if (follows) issue_follow_up(plan, own, work, solver);
 }
 

@@ -114,27 +114,21 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
                                   (size_t)layout->extra_count * sizeof *copy.extras);
     copy.lane_extras = cal_device_copy(device, memory, layout->lane_extras,
                                        (columns * (size_t)layout->width + 1) * sizeof *copy.lane_extras);
-    int32_t* owner = cal_allocate(blocks + 1, sizeof *owner);
-    for (size_t i = 0; owner && i < columns; i++)
-        for (int b = 0; b < layout->columns[i].block_count; b++) owner[layout->columns[i].first_block + b] = (int32_t)i;
-    own->work.block_column = cal_device_copy(device, memory, owner, (blocks + 1) * sizeof *owner);
-    (void)cal_device_wait(device); // `owner` goes
-    if (!owner) memory->failed = true;
-    cal_free(owner);
+    uint8_t* kinds = cal_allocate(blocks + 1, sizeof *kinds);
+    for (size_t i = 0; kinds && i < columns; i++)
+        for (int b = 0; b < layout->columns[i].block_count; b++)
+            kinds[layout->columns[i].first_block + b] = (uint8_t)layout->columns[i].kind;
+    own->work.block_kind = cal_device_copy(device, memory, kinds, (blocks + 1) * sizeof *kinds);
+    (void)cal_device_wait(device); // `kinds` go
+    if (!kinds) memory->failed = true;
+    cal_free(kinds);
     own->work.layout = copy;
 }
 
 // Whether a column's way up, and its sums, can follow at once what goes down.
 static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
 
-// Those with children or long ones; other limbs; limbs of joints with one degree of freedom.
-enum { INNER, LIMB, JOINTED, SORTS };
-static int find_sort(const cal_column* column) {
-    if (!is_limb(column)) return INNER;
-    return column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC ? JOINTED : LIMB;
-}
-
-// Columns sorted by level, in each by these.
+// Columns sorted by level, in each those that are no limbs first.
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
@@ -143,21 +137,18 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     if (!status) cal_layout_find_depths(layout, depth);
     for (int i = 0; !status && i < columns; i++)
         if (depth[i] >= own->level_count) own->level_count = depth[i] + 1;
-    own->level = cal_allocate(3 * (size_t)own->level_count + 2, sizeof *own->level);
+    own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
     if (!own->level) status = CAL_NO_MEMORY;
     if (!status) {
         own->inner = own->level + own->level_count + 1;
-        own->jointed = own->inner + own->level_count;
-        int32_t* next = cal_allocate(SORTS * (size_t)own->level_count + 1, sizeof *next);
+        // Twice as many places as levels: inner ones, then limbs.
+        int32_t* next = cal_allocate(2 * (size_t)own->level_count + 1, sizeof *next);
         if (!next) status = CAL_NO_MEMORY;
-        for (int i = 0; next && i < columns; i++) next[SORTS * depth[i] + find_sort(&layout->columns[i]) + 1]++;
-        for (int i = 0; next && i < own->level_count; i++) {
-            own->inner[i] = next[SORTS * i + INNER + 1];
-            own->jointed[i] = next[SORTS * i + JOINTED + 1];
-        }
-        for (int i = 0; next && i < SORTS * own->level_count; i++) next[i + 1] += next[i];
-        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[SORTS * i];
-        for (int i = 0; next && i < columns; i++) order[next[SORTS * depth[i] + find_sort(&layout->columns[i])]++] = i;
+        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (is_limb(&layout->columns[i])) + 1]++;
+        for (int i = 0; next && i < own->level_count; i++) own->inner[i] = next[2 * i + 1];
+        for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
+        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
+        for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
         cal_free(next);
     }
     own->column_count = columns;

@@ -26,9 +26,9 @@ typedef struct cal_device_plan {
     cal_device_memory_list memory;
     cal_device_work work; // layout, model, what lanes pull, steps
     // One model: the columns of level i are order[level[i]] … order[level[i + 1] - 1], of which the first inner[i] have children or
-    // are long, and the last jointed[i] have neither and joints of one degree of freedom.
+    // are long.
     int level_count, column_count;
-    int *level, *inner, *jointed;
+    int *level, *inner;
     int trunk_teams;                       // of work.trunk_levels
     const cal_device_mechanics* mechanics; // of the plan's program
     struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL

@@ -58,7 +58,6 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 #define CAL_KERNEL static
 #define CAL_PHASE static
 #define CAL_BOUNDS(threads, blocks)
-#define CAL_REGISTERS(most)
 #define CAL_APART
 extern _Thread_local double cal_emulated_memory[];
 #define CAL_FAST_MEMORY cal_emulated_memory
@@ -114,11 +113,6 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
-#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 4)
-#define CAL_REGISTERS(most) __maxnreg__(most)
-#else
-#define CAL_REGISTERS(most)
-#endif
 #define CAL_APART __noinline__
 extern __shared__ double cal_fast_memory[];
 #define CAL_FAST_MEMORY cal_fast_memory
@@ -279,7 +273,7 @@ CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work
     if (block >= work->count) return NULL;
     piece->first_block = block;
     piece->block_count = 1;
-    piece->kind = work->layout.columns[work->block_column[block]].kind;
+    piece->kind = work->block_kind[block];
     return piece;
 }
 

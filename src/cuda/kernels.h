@@ -8,7 +8,6 @@ typedef void cal_device_launch(cal_device* device, const cal_device_work* work, 
 typedef struct cal_device_mechanics {
     cal_device_launch *inertia, *acceleration; // of columns
     cal_device_launch* limb;                   // of columns without children that are wide: velocity and inertia
-    cal_device_launch* limb_acceleration; // of many whose joints have one degree of freedom; NULL: as of other columns
     // Of articulated bodies, and of the parts of assembly as well.
     cal_device_launch *forces, *velocity;
     cal_device_launch *trunk_down,

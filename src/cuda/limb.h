@@ -29,31 +29,27 @@ LANE_FUNCTION void walk_limb(const cal_context* context, const cal_column* colum
         limb_run(CAL_PRISMATIC, context, column);
 }
 
-// ahead: how many joints ahead numbers are read, which are in registers meanwhile; positions and velocities are two ahead in any case.
-LANE_INLINE void accelerate_turning_run(int kind, int ahead, const cal_context* context, const cal_column* column) {
-    enum { MOST_AHEAD = 2 };
+LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, const cal_column* column) {
+    enum { AHEAD = 2 };
     const int count = column->block_count;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
     parent_slot slot;
     find_parent(context, column, CAL_DOWN_COUNT, &slot);
-    joint_answer answers[MOST_AHEAD];
-    CAL_UNROLL for (int k = 0; k < ahead; k++) answers[k] = read_answer(&top, kind, k, count);
-    joint_motion next = ahead < MOST_AHEAD ? read_joint(&top, 1, count) : (joint_motion){0};
+    joint_answer answers[AHEAD];
+    CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
     joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     v3 al = {0}, a = {0}, d;
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     if (column->parent >= 0) al = from_parent3(&slot, ACCELERATION), a = from_parent3(&slot, ACCELERATION + 3);
-    for (int first = 0; first < count; first += ahead) {
-        CAL_UNROLL for (int k = 0; k < ahead; k++) {
+    for (int first = 0; first < count; first += AHEAD) {
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
             const int i = first + k;
             if (i >= count) break;
             const joint_answer own = answers[k];
             const joint_turn turned = turn;
-            answers[k] = read_answer(&top, kind, i + ahead, count);
-            const joint_answer* after = &answers[(k + 1) % ahead];
-            const joint_motion moved = ahead < MOST_AHEAD ? next : (joint_motion){after->q, after->v};
-            if (ahead < MOST_AHEAD) next = read_joint(&top, i + 2, count);
-            turn = read_turn(kind, context, column, moved, i + 1, count);
+            answers[k] = read_answer(&top, kind, i + AHEAD, count);
+            const joint_answer* after = &answers[(k + 1) % AHEAD];
+            turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
             turn_axes(kind, &E, &turned, &d);
             const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
             double* ydot = top.ydot + i * 2 * CAL_WIDTH;
@@ -69,17 +65,9 @@ LANE_INLINE void accelerate_turning_run(int kind, int ahead, const cal_context* 
 // Of a wide column whose joints have one degree of freedom.
 LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column) {
     if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, 2, context, column);
+        accelerate_turning_run(CAL_REVOLUTE, context, column);
     else
-        accelerate_turning_run(CAL_PRISMATIC, 2, context, column);
-}
-
-// The same where others fill the time in which numbers come, and fewer registers are more threads.
-LANE_FUNCTION void accelerate_many(const cal_context* context, const cal_column* column) {
-    if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, 1, context, column);
-    else
-        accelerate_turning_run(CAL_PRISMATIC, 1, context, column);
+        accelerate_turning_run(CAL_PRISMATIC, context, column);
 }
 
 // Accelerations of a wide column, and the axes at its end, which are found anew where the joints have one degree of freedom.

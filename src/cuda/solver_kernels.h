@@ -1,6 +1,7 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
 // SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, SOLVER_STEER where each instance of a
-// batch can have control of its own, and SOLVER_AHEAD where a follow-up reads ahead (the prefix of its functions); may be included again.
+// batch can have control of its own, SOLVER_PREPARE_BLOCK where that of one block alone is another function, and SOLVER_AHEAD where a
+// follow-up reads ahead (the prefix of its functions); may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -183,7 +184,11 @@ CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+#ifdef SOLVER_PREPARE_BLOCK
+    SOLVER_PREPARE_BLOCK(&own, column);
+#else
     SOLVER_PREPARE(&own, column);
+#endif
 }
 
 CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
@@ -396,6 +401,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
+#undef SOLVER_PREPARE_BLOCK
 #undef SOLVER_STEER
 #undef SOLVER_AHEAD
 #undef SOLVER_SUMS

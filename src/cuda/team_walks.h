@@ -140,19 +140,24 @@ CAL_PHASE void pull_shared(const cal_device_work* work, const cal_context* conte
     const int list = pull_list(work, column, own_lane(column));
     const int first = work->first_pull[list], end = work->first_pull[list + 1];
     double* to = end_sums(context, column);
-    for (int i = warp; i < CAL_UP_COUNT && first < end; i += warps) {
-        double sum = to[i * CAL_WIDTH];
-        // Read some ahead of the sum, which is a chain.
-        enum { AHEAD = 12 };
-        for (int next = first; next < end; next += AHEAD) {
-            double ahead[AHEAD];
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
-                const int child = next + k < end ? next + k : next;
-                ahead[k] = (context->scratch + work->pulls[child])[i * CAL_WIDTH];
+    // Several numbers of several children are asked for at once: they are far away, and a sum is a chain.
+    enum { AHEAD = 9, ROWS = 4 };
+    for (int next = first; next < end; next += AHEAD) {
+        const double* from[AHEAD];
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) from[k] =
+            context->scratch + work->pulls[next + k < end ? next + k : next];
+        for (int row = warp; row < CAL_UP_COUNT; row += ROWS * warps) {
+            double sum[ROWS], ahead[ROWS][AHEAD];
+            CAL_UNROLL for (int i = 0; i < ROWS; i++) {
+                const int own = row + i * warps < CAL_UP_COUNT ? row + i * warps : row;
+                sum[i] = to[own * CAL_WIDTH];
+                CAL_UNROLL for (int k = 0; k < AHEAD; k++) ahead[i][k] = from[k][own * CAL_WIDTH];
             }
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum += ahead[k];
+            CAL_UNROLL for (int i = 0; i < ROWS; i++) {
+                CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum[i] += ahead[i][k];
+                if (row + i * warps < CAL_UP_COUNT) to[(row + i * warps) * CAL_WIDTH] = sum[i];
+            }
         }
-        to[i * CAL_WIDTH] = sum;
     }
 }
 

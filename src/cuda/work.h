@@ -36,7 +36,7 @@ typedef struct cal_device_work {
     cal_context context; // dito; but its layout, which is this one
     // One model: the columns order[first] … order[first + count - 1].
     const int32_t* order;
-    const int32_t* block_column; // of each block
+    const uint8_t* block_kind; // of each block: its joints
     // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
     // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
     const int32_t* first_pull;

@@ -134,64 +134,6 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
     }
 }
 
-#ifdef CAL_THREAD_PER_LANE
-// A device's threads have a number each, and the rows of its history in registers from the step's end to the next prediction: what commit,
-// lower_order, rescale and predict do, in the same order. old: the order of the step that succeeded, known to the compiler.
-CAL_WIDE_INLINE void move_number_on(const cal_solver_context* context, int old, int at) {
-    const double* down = context->down;
-    double* const* z = context->vectors;
-    const int order = (int)down[DOWN_ORDER];
-    const double e = z[CORRECTION][at], ratio = down[DOWN_RATIO];
-    double row[ROWS + 1];
-    CAL_UNROLL for (int j = 0; j <= old; j++) row[j] = z[j][at];
-    CAL_UNROLL for (int k = 0; k < old; k++) CAL_UNROLL for (int j = old - 1; j >= k; j--) row[j] += row[j + 1];
-    CAL_UNROLL for (int j = 0; j <= old; j++) row[j] += down[DOWN_OLD + j] * e;
-    row[old + 1] = e * down[DOWN_INCREASE];
-    if (down[DOWN_SAVE] != 0.0) z[SAVED][at] = e;
-    if (order < old) CAL_UNROLL for (int j = 2; j < old; j++) row[j] -= down[DOWN_LOWER + j] * row[old];
-    double factor = 1.0, value = 0.0, slope = 0.0;
-    CAL_UNROLL for (int j = 1; j <= old + 1; j++) {
-        factor *= ratio;
-        if (ratio != 1.0 && j <= order) row[j] *= factor;
-    }
-    CAL_UNROLL for (int j = old + 1; j > 0; j--) {
-        if (j > order) continue;
-        value += row[j];
-        slope += j * row[j];
-    }
-    CAL_UNROLL for (int j = 0; j <= old; j++) z[j][at] = row[j];
-    if (order > old) z[old + 1][at] = row[old + 1];
-    context->y[at] = value + row[0];
-    z[CORRECTION][at] = slope;
-}
-
-// Whether an order has its rows in registers, and the numbers of a column are each by itself.
-enum { MOST_IN_REGISTERS = 8 };
-CAL_WIDE_INLINE bool move_numbers_on(const cal_solver_context* context, const cal_column* column, int first, int end) {
-    if (cal_joint_quaternion(column->kind) >= 0) return false;
-#define CAL_MOVE_ON(old)                                                                                               \
-    case old: CAL_EACH(i, first, end) move_number_on(context, old, i); return true
-    switch ((int)context->down[DOWN_OLD_ORDER]) {
-        CAL_MOVE_ON(1);
-        CAL_MOVE_ON(2);
-        CAL_MOVE_ON(3);
-        CAL_MOVE_ON(4);
-        CAL_MOVE_ON(5);
-        CAL_MOVE_ON(6);
-        CAL_MOVE_ON(7);
-        CAL_MOVE_ON(MOST_IN_REGISTERS);
-    default: return false;
-    }
-#undef CAL_MOVE_ON
-}
-static_assert((int)MOST_IN_REGISTERS < (int)LARGEST_ORDER, "the row above has a place");
-#else
-CAL_WIDE_INLINE bool move_numbers_on(const cal_solver_context* context, const cal_column* column, int first, int end) {
-    (void)context, (void)column, (void)first, (void)end;
-    return false;
-}
-#endif
-
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
@@ -201,7 +143,6 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
         if (down[DOWN_COMMIT] != 0.0) {
-            if (move_numbers_on(context, column, first, end)) break;
             for (int i = first, next; i < end; i = next) {
                 next = cal_chunk_end(i, end);
                 commit(context, i, next);
@@ -228,6 +169,72 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     }
     }
 }
+
+#ifdef CAL_THREAD_PER_LANE
+// A device's thread has the two numbers of a joint of one degree of freedom, and the rows of their history in registers from the step's end
+// to the next prediction: what commit, lower_order, rescale and predict do, in the same order. old: the order of the step that
+// succeeded, known to the compiler. All is read before anything is written: what is written may be what is read next, for all that the
+// compiler knows.
+enum { JOINT_NUMBERS = 2, MOST_IN_REGISTERS = 6 };
+CAL_WIDE_INLINE void move_joint_on(const cal_solver_context* context, int old, int first) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int order = (int)down[DOWN_ORDER], at = first + CAL_OWN_LANE;
+    const double ratio = down[DOWN_RATIO];
+    double rows[JOINT_NUMBERS][MOST_IN_REGISTERS + 2], corrections[JOINT_NUMBERS];
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        corrections[i] = z[CORRECTION][at + i * CAL_WIDTH];
+        CAL_UNROLL for (int j = 0; j <= old; j++) rows[i][j] = z[j][at + i * CAL_WIDTH];
+    }
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        double* row = rows[i];
+        const double e = corrections[i];
+        const int to = at + i * CAL_WIDTH;
+        CAL_UNROLL for (int k = 0; k < old; k++) CAL_UNROLL for (int j = old - 1; j >= k; j--) row[j] += row[j + 1];
+        CAL_UNROLL for (int j = 0; j <= old; j++) row[j] += down[DOWN_OLD + j] * e;
+        row[old + 1] = e * down[DOWN_INCREASE];
+        if (down[DOWN_SAVE] != 0.0) z[SAVED][to] = e;
+        if (order < old) CAL_UNROLL for (int j = 2; j < old; j++) row[j] -= down[DOWN_LOWER + j] * row[old];
+        double factor = 1.0, value = 0.0, slope = 0.0;
+        CAL_UNROLL for (int j = 1; j <= old + 1; j++) {
+            factor *= ratio;
+            if (ratio != 1.0 && j <= order) row[j] *= factor;
+        }
+        CAL_UNROLL for (int j = old + 1; j > 0; j--) {
+            if (j > order) continue;
+            value += row[j];
+            slope += j * row[j];
+        }
+        CAL_UNROLL for (int j = 0; j <= old; j++) z[j][to] = row[j];
+        if (order > old) z[old + 1][to] = row[old + 1];
+        context->y[to] = value + row[0];
+        z[CORRECTION][to] = slope;
+    }
+}
+
+// Whether the block is one of such joints, and the order has its rows in registers.
+CAL_DEVICE static inline bool move_joint_on_by_order(const cal_solver_context* context, const cal_column* block) {
+    const int first = cal_column_first(context->layout, block);
+    if (block->kind != CAL_REVOLUTE && block->kind != CAL_PRISMATIC) return false;
+    switch ((int)context->down[DOWN_OLD_ORDER]) {
+    case 1: move_joint_on(context, 1, first); return true;
+    case 2: move_joint_on(context, 2, first); return true;
+    case 3: move_joint_on(context, 3, first); return true;
+    case 4: move_joint_on(context, 4, first); return true;
+    case 5: move_joint_on(context, 5, first); return true;
+    case MOST_IN_REGISTERS: move_joint_on(context, MOST_IN_REGISTERS, first); return true;
+    default: return false;
+    }
+}
+static_assert((int)MOST_IN_REGISTERS < (int)LARGEST_ORDER, "the row above has a place");
+
+// The same of one block, for the device's many threads.
+CAL_DEVICE static inline void gear_prepare_block(const cal_solver_context* context, const cal_column* block) {
+    const double* down = context->down;
+    const bool moves = (gear_mode)down[DOWN_MODE] == MODE_PREDICT && down[DOWN_COMMIT] != 0.0;
+    if (!moves || !move_joint_on_by_order(context, block)) gear_prepare(context, block);
+}
+#endif
 
 // --- Follow-up -------------------------------------------------------------------------------------------------------
 
@@ -312,10 +319,9 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
 
 #ifdef CAL_THREAD_PER_LANE
 // What the first correction of a step reads of a joint of one degree of freedom, a block ahead of its use: all of it is asked for at once.
-enum { AHEAD_NUMBERS = 2 };
 typedef struct gear_ahead {
-    double y[AHEAD_NUMBERS], last[AHEAD_NUMBERS], saved[AHEAD_NUMBERS], ydot[AHEAD_NUMBERS], slope[AHEAD_NUMBERS],
-        scale[AHEAD_NUMBERS];
+    double y[JOINT_NUMBERS], last[JOINT_NUMBERS], saved[JOINT_NUMBERS], ydot[JOINT_NUMBERS], slope[JOINT_NUMBERS],
+        scale[JOINT_NUMBERS];
 } gear_ahead;
 
 CAL_DEVICE static inline bool gear_reads_ahead(const cal_solver_context* context, const cal_column* column) {
@@ -328,8 +334,8 @@ CAL_DEVICE static inline bool gear_reads_ahead(const cal_solver_context* context
 CAL_WIDE_INLINE gear_ahead gear_read_ahead(const correction_rows* rows, int first, int block) {
     const double *saved = rows->second != 0.0 ? rows->saved : rows->y, *scale = rows->scale ? rows->scale : rows->y;
     gear_ahead out;
-    CAL_UNROLL for (int i = 0; i < AHEAD_NUMBERS; i++) {
-        const int at = first + (AHEAD_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE;
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        const int at = first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE;
         out.y[i] = rows->y[at], out.last[i] = rows->last[at], out.saved[i] = saved[at];
         out.ydot[i] = rows->ydot[at], out.slope[i] = rows->correction[at], out.scale[i] = scale[at];
     }
@@ -338,11 +344,11 @@ CAL_WIDE_INLINE gear_ahead gear_read_ahead(const correction_rows* rows, int firs
 
 CAL_WIDE_INLINE void gear_follow_ahead(const correction_rows* rows, int first, int block, const gear_ahead* own,
                                        double* shares) {
-    CAL_UNROLL for (int i = 0; i < AHEAD_NUMBERS; i++) {
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
         const double floor = rows->scale ? rows->absolute * own->scale[i] : rows->absolute;
         const number_correction of = correct_number(rows, floor, own->y[i], own->last[i], own->saved[i], own->ydot[i],
                                                     own->slope[i], own->slope[i], false, rows->second != 0.0);
-        rows->correction[first + (AHEAD_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE] = of.e;
+        rows->correction[first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE] = of.e;
         add_correction(of, i == 0, CAL_WIDTH, CAL_OWN_LANE, shares);
     }
 }

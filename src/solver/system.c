@@ -199,6 +199,8 @@ static cal_status fill(cal_system* system, cal_error* error) {
     system->settings = cal_system_settings(system->model, def, system->ops);
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     each_motion(system, system->plan->machine->ops->pin);
+    // Memory is given by the system when it is touched, which need not wait for the start.
+    if (def->machine->device) memset(system->tau, 0, (size_t)system->model->v_count * sizeof(double));
     cal_flow_create(&system->flow, system->ops, system->down);
     system->has_powers = cal_joints_have_powers(system->model);
     cal_model_initial(system->model, system->q, system->v, NULL);
