@@ -198,6 +198,13 @@ static void launch(cal_device_launch* kernel, cal_device* device, cal_device_wor
     kernel(device, work, count);
 }
 
+static void launch_reversed(cal_device_launch* kernel, cal_device* device, cal_device_work* work, int first,
+                            int count) {
+    work->reversed = true;
+    launch(kernel, device, work, first, count);
+    work->reversed = false;
+}
+
 // What control sends down.
 static void fetch(const cal_device_state* own, const cal_device_work* work) {
     cal_device_fetch(own->device, work, (CAL_MAX_DOWN + CAL_DEVICE_LANES - 1) / CAL_DEVICE_LANES);
@@ -245,7 +252,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) fetch(own, work);
-    if (solver && prepares) launch(solver->prepare, device, work, 0, plan->work.layout.block_count);
+    if (solver && prepares) launch_reversed(solver->prepare, device, work, 0, plan->work.layout.block_count);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_placing);
@@ -260,7 +267,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     if (joins) walk_joins(plan, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++)
-        launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+        launch_reversed(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
     if (follows) issue_follow_up(plan, own, work, solver);
 }
 

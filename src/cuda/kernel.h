@@ -224,9 +224,15 @@ static inline void cal_launch_cluster(void (*kernel)(const cal_device_work), cal
 #define CAL_EXTERN_C extern "C"
 #endif
 
+// The number of the thread's warp among the `count` of a launch; not below that: it has none.
+CAL_DEVICE static inline int own_number(const cal_device_work* work) {
+    const int warp = CAL_OWN_WARP;
+    return work->reversed && warp < work->count ? work->count - 1 - warp : warp;
+}
+
 // The thread's column of a level; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {
-    const int index = CAL_OWN_WARP;
+    const int index = own_number(work);
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
 }
 
@@ -269,7 +275,7 @@ CAL_DEVICE static inline int trunk_level(const cal_device_work* work, int team) 
 
 // The thread's block as a column of its own, for what has no order along a column; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work, cal_column* piece) {
-    const int block = CAL_OWN_WARP;
+    const int block = own_number(work);
     if (block >= work->count) return NULL;
     piece->first_block = block;
     piece->block_count = 1;

@@ -68,45 +68,94 @@ CAL_PHASE void velocity_alone(const cal_device_work* work, const cal_column* col
     if (!is_idle(column)) LANE(outbound_column)(&context, column);
 }
 
+// Rotations in parents, and what else a motion needs of a joint: all positions and velocities of a warp's steps are read before one is used.
+CAL_PHASE void find_rotations(const cal_context* context, const cal_column* column, int warp, int warps) {
+    enum { MOST = CAL_TEAM_STEPS / CAL_TEAM_WARPS };
+    const int count = step_count(column);
+    CAL_COPIED; // what came ahead
+    for (int first = warp; first < count; first += MOST * warps) {
+        lane q[MOST], v[MOST];
+        CAL_UNROLL for (int k = 0; k < MOST; k++) {
+            const int step = first + k * warps < count ? first + k * warps : first;
+            const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+            q[k] = LOAD(at.y, 0), v[k] = LOAD(at.y, 1);
+        }
+        CAL_UNROLL for (int k = 0; k < MOST; k++) {
+            const int step = first + k * warps;
+            if (step >= count) break;
+            const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+            double* rows = team_rows(step);
+            store_columns(rows, TEAM_E, revolute_rotation(at.constants, q[k]));
+            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
+            STORE(rows, TEAM_W, v[k]);
+        }
+    }
+}
+
+// The motion that a column begins with, where its rows leave room for it: it is far away, and comes while others find rotations.
+CAL_PHASE bool has_room(const cal_column* column) { return step_count(column) < CAL_TEAM_STEPS; }
+CAL_PHASE void keep_near(const cal_column* column, const motion* m) {
+    double* rows = team_rows(step_count(column));
+    store_columns(rows, TEAM_E, m->E);
+    store3(rows, TEAM_W, m->w), store3(rows, TEAM_AL, m->al), store3(rows, TEAM_A, m->a);
+}
+CAL_PHASE motion read_near(int step) {
+    const double* rows = team_rows(step);
+    motion m;
+    m.E = load_columns(rows, TEAM_E);
+    m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
+    m.A = spin_matrix(m.w, m.al);
+    return m;
+}
+
+// All motions, one after the other; what the next step needs is read before this one's is written.
+CAL_PHASE void move_along(const cal_context* context, const cal_column* column, motion m) {
+    const int last = step_count(column) - 1;
+    m3 E = load_columns(team_rows(0), TEAM_E);
+    v3 offset = load3(team_rows(0), TEAM_D), d;
+    lane v = LOAD(team_rows(0), TEAM_W);
+    for (int step = 0; step <= last; step++) {
+        const m3 turned = E;
+        const v3 moved = offset;
+        const lane speed = v;
+        double *rows = team_rows(step), *next = team_rows(step < last ? step + 1 : last);
+        E = load_columns(next, TEAM_E), offset = load3(next, TEAM_D), v = LOAD(next, TEAM_W);
+        turn_motion(&m, turned, moved, speed, &d);
+        m.A = spin_matrix(m.w, m.al);
+        store_columns(rows, TEAM_E, m.E);
+        store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
+    }
+    leave_motion(context, column, &m);
+}
+
+CAL_PHASE void find_biases(const cal_context* context, const cal_column* column, int warp, int warps) {
+    const int count = step_count(column);
+    for (int step = warp; step < count; step += warps) {
+        const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+        const motion m = read_near(step);
+        store3(at.record, LANE(RECORD_Z), m.E.z);
+        store3(at.record, LANE(RECORD_D), load3(team_rows(step), TEAM_D));
+        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
+        if (step == count - 1) leave_own(context, column, &at);
+    }
+}
+
 CAL_PHASE void velocity_phase(const cal_device_work* work, const cal_column* column, int phase, int warps) {
     const int warp = CAL_OWN_WARP % warps;
+    const bool recurs = warp == recurring_warp(warps);
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (!is_shared(column)) {
         if (phase == 0 && warp == 0) velocity_alone(work, column);
-        return;
-    }
-    if (phase == 0) CAL_COPIED;
-    if (phase == 1 && warp != recurring_warp(warps)) return;
-    const int record = cal_aba_record(CAL_REVOLUTE), count = step_count(column), stride = phase == 1 ? 1 : warps;
-    motion m;
-    if (phase == 1) m = load_motion(&context, column);
-    for (int b = phase == 1 ? 0 : warp; b < count; b += stride) {
-        const place at = find_place(&context, column, CAL_REVOLUTE, record, b);
-        double* rows = team_rows(b);
-        v3 d;
-        if (phase == 0) {
-            store_columns(rows, TEAM_E, revolute_rotation(at.constants, LOAD(at.y, 0)));
-            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
-            STORE(rows, TEAM_W, LOAD(at.y, 1));
-            continue;
-        }
-        if (phase == 1) {
-            turn_motion(&m, load_columns(rows, TEAM_E), load3(rows, TEAM_D), LOAD(rows, TEAM_W), &d);
-            m.A = spin_matrix(m.w, m.al);
-            store_columns(rows, TEAM_E, m.E);
-            store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
-            if (b == count - 1) leave_motion(&context, column, &m);
-            continue;
-        }
-        m.E = load_columns(rows, TEAM_E);
-        m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
-        m.A = spin_matrix(m.w, m.al);
-        d = load3(rows, TEAM_D);
-        store3(at.record, LANE(RECORD_Z), m.E.z);
-        store3(at.record, LANE(RECORD_D), d);
-        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
-        if (b == count - 1) leave_own(&context, column, &at);
+    } else if (phase == 0) {
+        motion begin;
+        if (recurs && has_room(column)) begin = load_motion(&context, column);
+        find_rotations(&context, column, warp, warps);
+        if (recurs && has_room(column)) keep_near(column, &begin);
+    } else if (phase == 1 && recurs) {
+        move_along(&context, column, has_room(column) ? read_near(step_count(column)) : load_motion(&context, column));
+    } else if (phase == 2) {
+        find_biases(&context, column, warp, warps);
     }
 }
 
@@ -278,16 +327,19 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
 // Down: moments and bias forces of a level while the next one recurs.
 CAL_PHASE void trunk_down_stage(const cal_device_work* work, const cal_column* column, int level, int stage,
                                 int phase) {
+    const int warp = CAL_OWN_WARP % CAL_TEAM_WARPS;
     const bool shared = is_shared(column);
+    const cal_context context = own_context(work, 0);
+    if (is_idle(column)) return;
     if (phase == 0) {
-        if (stage == 0 && shared) velocity_phase(work, column, 0, CAL_TEAM_WARPS);
-    } else if (level == stage) {
+        if (stage == 0 && shared) find_rotations(&context, column, warp, CAL_TEAM_WARPS);
+    } else if (level == stage && warp == 0) {
         if (shared)
-            velocity_phase(work, column, 1, CAL_TEAM_WARPS);
-        else if (CAL_OWN_WARP % CAL_TEAM_WARPS == 0)
+            move_along(&context, column, load_motion(&context, column));
+        else
             velocity_alone(work, column);
     } else if (level == stage - 1 && shared) {
-        velocity_phase(work, column, 2, CAL_TEAM_WARPS);
+        find_biases(&context, column, warp, CAL_TEAM_WARPS);
     }
 }
 
