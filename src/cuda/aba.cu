@@ -111,10 +111,14 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
 CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, 0, false);
+    const cal_context context = own_context(&work, 0);
+    if (column && work.settled && has_segments(column)) {
+        accelerate_joints_ahead(&context, column);
+        return;
+    }
     CAL_AFTER_OTHERS;
     CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
-    const cal_context context = own_context(&work, 0);
     if (has_segments(column)) {
         accelerate_joints(&context, column);
         return;

@@ -266,8 +266,10 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
-    for (int i = trunk; i <= last; i++)
+    for (int i = trunk; i <= last; i++) {
+        work->settled = i > 0;
         launch_reversed(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    }
     if (follows) issue_follow_up(plan, own, work, solver);
 }
 

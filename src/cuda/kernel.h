@@ -53,7 +53,9 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
     if (sum == 0x1.23456789abcdep-1000) *anywhere = sum;
 }
 
+// Whether what kernels do before that (`ahead`, below) is done; else their first phase does it.
 #ifdef CAL_CUDA_EMULATED
+#define CAL_COMES_AHEAD false
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
 #define CAL_PHASE static
@@ -108,6 +110,7 @@ extern _Thread_local double cal_emulated_memory[];
     } while (0)
 #define CAL_EXTERN_C
 #else
+#define CAL_COMES_AHEAD true
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
 #define CAL_KERNEL static __global__
 #define CAL_PHASE static __device__ __forceinline__

@@ -29,7 +29,8 @@ LANE_FUNCTION void walk_limb(const cal_context* context, const cal_column* colum
         limb_run(CAL_PRISMATIC, context, column);
 }
 
-LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, const cal_column* column) {
+// waits: for the kernel before, which leaves what the parent's numbers are.
+LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context* context, const cal_column* column) {
     enum { AHEAD = 2 };
     const int count = column->block_count;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
@@ -39,6 +40,10 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
     CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
     joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     v3 al = {0}, a = {0}, d;
+    if (waits) {
+        CAL_AFTER_OTHERS;
+        CAL_BEFORE_OTHERS;
+    }
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     if (column->parent >= 0) al = from_parent3(&slot, ACCELERATION), a = from_parent3(&slot, ACCELERATION + 3);
     for (int first = 0; first < count; first += AHEAD) {
@@ -65,9 +70,17 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
 // Of a wide column whose joints have one degree of freedom.
 LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column) {
     if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, context, column);
+        accelerate_turning_run(CAL_REVOLUTE, false, context, column);
     else
-        accelerate_turning_run(CAL_PRISMATIC, context, column);
+        accelerate_turning_run(CAL_PRISMATIC, false, context, column);
+}
+
+// The same, which reads its own numbers before it waits for the kernel before.
+LANE_FUNCTION void accelerate_joints_ahead(const cal_context* context, const cal_column* column) {
+    if (column->kind == CAL_REVOLUTE)
+        accelerate_turning_run(CAL_REVOLUTE, true, context, column);
+    else
+        accelerate_turning_run(CAL_PRISMATIC, true, context, column);
 }
 
 // Accelerations of a wide column, and the axes at its end, which are found anew where the joints have one degree of freedom.

@@ -49,16 +49,6 @@ CAL_PHASE double fetch_constants(const cal_device_work* work, const cal_column* 
 CAL_PHASE double velocity_ahead(const cal_device_work* work, const cal_column* column, int warps) {
     return fetch_constants(work, column, warps, 0, CAL_CONSTANT_COUNT);
 }
-CAL_PHASE double inertia_ahead(const cal_device_work* work, const cal_column* column, int warps) {
-    if (is_idle(column)) return 0.0;
-    return touch_pulls(work, pull_list(work, column, own_lane(column))) +
-           fetch_constants(work, column, warps, CAL_CONSTANT_MASS, 1) +
-           fetch_constants(work, column, warps, CAL_CONSTANT_ARMATURE, 1);
-}
-CAL_PHASE double acceleration_ahead(const cal_device_work* work, const cal_column* column, int warps) {
-    return fetch_constants(work, column, warps, 0, 0);
-}
-
 // --- Velocities: rotations in parents; all motions, which is what recurs; moments and bias forces ---------------------------------
 
 enum { TEAM_E = 0, TEAM_D = 9, TEAM_W = 12, TEAM_AL = 15, TEAM_A = 18 };
@@ -170,7 +160,6 @@ static_assert((int)CAL_ABA_K < (int)NEAR_FORCE, "an answer has the place of what
 CAL_PHASE bool has_sums(const cal_column* column) { return is_shared(column) && column->child_count > 0; }
 
 CAL_PHASE void bring_bodies(const cal_context* context, const cal_column* column, int warp, int warps) {
-    CAL_COPIED; // what came ahead
     for (int step = warp; step < step_count(column); step += warps) {
         const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
         double* rows = team_rows(step);
@@ -182,6 +171,15 @@ CAL_PHASE void bring_bodies(const cal_context* context, const cal_column* column
         const lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
         STORE(rows, NEAR_ARMATURE, at.implicit ? armature + LOAD(at.implicit, 0) : armature);
     }
+}
+
+// Before the kernel before is done: where lanes pull, and the bodies, which the way down has left. Of a column with children there is another
+// level's launch in between, which waited for that.
+CAL_PHASE double inertia_ahead(const cal_device_work* work, const cal_column* column, int warps) {
+    if (is_idle(column)) return 0.0;
+    const cal_context context = own_context(work, 0);
+    if (has_sums(column)) bring_bodies(&context, column, CAL_OWN_WARP % warps, warps);
+    return touch_pulls(work, pull_list(work, column, own_lane(column)));
 }
 
 CAL_PHASE void pull_shared(const cal_device_work* work, const cal_context* context, const cal_column* column, int warp,
@@ -257,7 +255,7 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, const cal_column* colu
     if (is_idle(column)) return;
     const bool near = has_sums(column);
     if (phase == 0) {
-        if (near) bring_bodies(&context, column, warp, warps);
+        if (near && !CAL_COMES_AHEAD) bring_bodies(&context, column, warp, warps);
         pull_shared(work, &context, column, warp, warps);
         CAL_COPIED;
     } else if (warp == recurring_warp(warps)) {
@@ -276,7 +274,15 @@ CAL_PHASE void bring_answers(const cal_context* context, const cal_column* colum
         bring(team_rows(step), at.record, LANE(RECORD_K) + 1);
         bring(team_rows(step) + NEAR_V * CAL_WIDTH, at.y + CAL_WIDTH, 1);
     }
-    CAL_COPIED;
+}
+CAL_PHASE bool has_near_answers(const cal_column* column) { return is_shared(column) && !has_segments(column); }
+
+// Before the kernel before is done, where that was another level's of accelerations: what the way up has left.
+CAL_PHASE double acceleration_ahead(const cal_device_work* work, const cal_column* column, int warps) {
+    const cal_context context = own_context(work, 0);
+    if (!is_idle(column) && work->settled && has_near_answers(column))
+        bring_answers(&context, column, CAL_OWN_WARP % warps, warps);
+    return 0.0;
 }
 
 CAL_PHASE void accelerate_steps(const cal_context* context, const cal_column* column) {
@@ -311,9 +317,10 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
     const int warp = CAL_OWN_WARP % warps;
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
-    const bool near = is_shared(column) && !has_segments(column);
+    const bool near = has_near_answers(column);
     if (phase == 0) {
-        if (near) bring_answers(&context, column, warp, warps);
+        if (near && !(work->settled && CAL_COMES_AHEAD)) bring_answers(&context, column, warp, warps);
+        CAL_COPIED;
     } else if (warp == recurring_warp(warps)) {
         if (near)
             accelerate_steps(&context, column);
@@ -352,7 +359,7 @@ CAL_PHASE void trunk_turn_stage(const cal_device_work* work, const cal_column* c
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (phase == 0) {
-        if (stage == 0 && near) bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
+        if (stage == 0 && near && !CAL_COMES_AHEAD) bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
         if (up && own) pull_shared(work, &context, column, warp, CAL_TEAM_WARPS);
         CAL_COPIED;
     } else if (warp == 0 && own && near) {

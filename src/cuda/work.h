@@ -45,6 +45,7 @@ typedef struct cal_device_work {
     // From the last to the first. What the kernel before wrote last is still in the device's cache: kernels that go through everything take
     // turns in their direction, so that each begins with it. Who is first changes no number.
     bool reversed;
+    bool settled; // of accelerations: what they read but their parents' was there before the kernel before began
     // The first levels, if they have few columns and all of these have children: level i has order[trunk[i]] … order[trunk[i + 1] - 1].
     // They are one launch, and each column has a team: what takes time there is that each level waits for the one before it.
     int trunk_levels, trunk[CAL_TRUNK_LEVELS + 1];
