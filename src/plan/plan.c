@@ -91,9 +91,31 @@ static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const c
                : status;
 }
 
+// Columns of which so much is computed between the walks that what they keep comes from memory in the second one are brief: nodes of one
+// processor, whose records are larger than the caches that it has to itself. Constraints read records between the walks.
+enum { BRIEF_NODES = 16384 };
+static bool is_streamed(const cal_plan* plan) {
+    const cal_layout* layout = plan->layout;
+    return plan->program->brief > 0 && !plan->arrangement && !plan->machine->device && layout->copies == 1 &&
+           layout->width > 1 && plan->model->constraint_count == 0 &&
+           plan->model->node_count / layout->processors >= BRIEF_NODES;
+}
+
+// Which columns are brief, and which ones are above such.
+static void choose_brief(cal_plan* plan) {
+    cal_layout* layout = plan->layout;
+    for (int i = 0; is_streamed(plan) && i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (!cal_column_can_be_brief(layout, column)) continue;
+        column->brief = plan->streams = true;
+        layout->columns[column->parent].axes = 1;
+    }
+}
+
 // Records of the columns that are kept here, one after the other; who has columns.
 static void place_records(cal_plan* plan) {
     cal_layout* layout = plan->layout;
+    choose_brief(plan);
     for (int i = 0; i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
         if (column->owner >= plan->used) plan->used = column->owner + 1;
@@ -102,8 +124,11 @@ static void place_records(cal_plan* plan) {
         if (!plan->program->walked) continue;
         column->record = plan->record_size;
         if (!cal_layout_keeps(layout, column)) continue;
-        plan->record_size +=
-            (size_t)plan->program->record(column->kind) * (size_t)layout->width * (size_t)column->block_count;
+        const int record = column->brief ? plan->program->brief : plan->program->record(column->kind);
+        plan->record_size += (size_t)record * (size_t)layout->width * (size_t)column->block_count;
+        if (column->axes == 0) continue;
+        column->axes = plan->record_size;
+        plan->record_size += (size_t)plan->program->axes * (size_t)layout->width;
     }
 }
 
@@ -275,6 +300,7 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
         APPEND("  the trunk, %d columns, is every processor's that has something below it; the others show what they "
                "have\n",
                trunk);
+    if (plan->streams) APPEND("  columns without children keep little between the walks, and find the rest anew\n");
     for (int i = 0; i < plan->program->pass_count; i++) {
         const cal_pass* pass = &plan->program->passes[i];
         const char* direction = pass->direction == CAL_OUTBOUND ? "outbound" : "inbound";

@@ -27,6 +27,7 @@ struct cal_plan {
     int variant;                 // of the kernels: pass.h
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
+    bool streams;                // some columns are brief
     struct cal_traffic* traffic; // of machines that send messages
     struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
