@@ -5,7 +5,9 @@
 //
 //   down          y ▸ z, d ▸ stack
 //   up            stack ▸ g, k ▸ records, past the caches
-//   accelerations y, records ▸ z, d, q̈
+//   accelerations y, records ▸ z, d, q̈ ▸ ydot; on the stack where a solver follows up at once (cal_brief_rates)
+#include "pass/solver_ops.h"
+
 #define brief_axes LANE(cal_brief_axes)
 LANE_INLINE double* brief_axes(const cal_context* context, const cal_column* column, int step) {
     return context->scratch + column->end_slot + (size_t)step * CAL_BRIEF_SCRATCH * CAL_WIDTH;
@@ -62,6 +64,7 @@ LANE_INLINE void brief_last(int kind, const cal_context* context, const cal_colu
     const double* kept = context->records + context->layout->columns[column->parent].axes;
     find_above(context, column, kept, CAL_ABA_AXES, &above);
     m3 E = {from_parent3(&above, 0), from_parent3(&above, 3), from_parent3(&above, 6)};
+    double* rates = cal_brief_rates(context, column);
     for (int i = 0; i < column->block_count; i++) {
         const place at = find_place(context, column, kind, CAL_ABA_BRIEF, i);
         const joint_turn turn = find_turn(kind, LOAD(at.y, 0), LOAD(at.y, 1), at.constants);
@@ -69,8 +72,9 @@ LANE_INLINE void brief_last(int kind, const cal_context* context, const cal_colu
         turn_axes(kind, &E, &turn, &d);
         const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, load3(at.record, 0), load3(at.record, 3),
                                           LOAD(at.record, 6));
-        STORE(at.ydot, 0, turn.v);
-        STORE(at.ydot, 1, qdd);
+        double* ydot = rates ? rates + (size_t)i * 2 * CAL_WIDTH : at.ydot;
+        STORE(ydot, 0, turn.v);
+        STORE(ydot, 1, qdd);
     }
 }
 

@@ -22,7 +22,7 @@ enum {
     DOWN_ORDER,    // one above the old order: a new last row, zero; one below: the last row is taken out of the others
     DOWN_STEP,
     DOWN_FIRST,  // l₀ of the present step
-    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one
+    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one; below 0: nobody asks for that sum
     DOWN_SECOND, // ≠ 0: ∇²a_q is wanted, since the order may change after this step: e less so much of the kept one
     DOWN_OLD,    // l of the old step
     DOWN_LOWER = DOWN_OLD + ROWS, // how much of the last row goes out of row j
@@ -181,9 +181,9 @@ typedef struct correction_rows {
 } correction_rows;
 
 // One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
-// correction; twice: ∇² is wanted.
-CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
-                                       double* restrict shares) {
+// correction; lower: a_q is wanted; twice: ∇² is.
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool lower,
+                                       bool twice, double* restrict shares) {
     const double h = rows->h, last_l = rows->last_l, kept = rows->second;
     const double relative = rows->relative, absolute = rows->absolute;
     const double* restrict y = rows->y + at;
@@ -197,7 +197,7 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
         const double scale = 1.0 / (relative * fabs(y[l]) + floor),
                      e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
         const double actual = (again ? e - correction[l] : e) * scale;
-        const double changed = (last[l] + last_l * e) * scale, change = e * scale;
+        const double changed = lower ? (last[l] + last_l * e) * scale : 0.0, change = e * scale;
         const double second = twice ? (e - kept * saved[l]) * scale : 0.0;
         correction[l] = e;
         const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
@@ -212,7 +212,7 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
 }
 
 CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
-                                       bool twice, double* shares) {
+                                       bool lower, bool twice, double* shares) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const correction_rows rows = {.h = down[DOWN_STEP],
@@ -227,8 +227,8 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
                                   .saved = z[SAVED],
                                   .ydot = context->ydot,
                                   .correction = z[CORRECTION]};
-    correct_component(&rows, first, W, true, again, twice, shares);
-    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
+    correct_component(&rows, first, W, true, again, lower, twice, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, lower, twice, shares);
 }
 
 // The derivative by itself, for a start.
@@ -251,18 +251,20 @@ CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
-    const bool twice = context->down[DOWN_SECOND] != 0.0;
+    const bool lower = context->down[DOWN_LAST] >= 0.0, twice = context->down[DOWN_SECOND] != 0.0;
     // The usual cases as constants, for the compiler to unroll.
     if (mode == MODE_EVALUATE)
         follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8 && !lower)
+        follow_up_correct(context, first, end, 8, false, false, false, shares);
     else if (mode == MODE_PREDICT && W == 8 && !twice)
-        follow_up_correct(context, first, end, 8, false, false, shares);
+        follow_up_correct(context, first, end, 8, false, true, false, shares);
     else if (mode == MODE_PREDICT && W == 8)
-        follow_up_correct(context, first, end, 8, false, true, shares);
+        follow_up_correct(context, first, end, 8, false, true, true, shares);
     else if (mode == MODE_PREDICT && W == 4)
-        follow_up_correct(context, first, end, 4, false, twice, shares);
+        follow_up_correct(context, first, end, 4, false, lower, twice, shares);
     else
-        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, twice, shares);
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, lower, twice, shares);
 }
 
 CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,

@@ -288,6 +288,9 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
         return cal_fail(error, status,
                         "the force callback gave %s that is not a number at t = %g s; the state at t = %g s is kept",
                         bad, system->state->time, system->time);
+    // A solver that rode along has left no ydot of brief columns.
+    if (status == CAL_NOT_FINITE && system->plan->streams)
+        (void)cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
     if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
