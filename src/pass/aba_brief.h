@@ -70,8 +70,8 @@ LANE_INLINE void brief_last(int kind, const cal_context* context, const cal_colu
         const joint_turn turn = find_turn(kind, LOAD(at.y, 0), LOAD(at.y, 1), at.constants);
         v3 d;
         turn_axes(kind, &E, &turn, &d);
-        const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, load3(at.record, 0), load3(at.record, 3),
-                                          LOAD(at.record, 6));
+        const lane qdd =
+            accelerate_joint(kind, &al, &a, E.z, d, load3(at.record, 0), load3(at.record, 3), LOAD(at.record, 6));
         double* ydot = rates ? rates + (size_t)i * 2 * CAL_WIDTH : at.ydot;
         STORE(ydot, 0, turn.v);
         STORE(ydot, 1, qdd);

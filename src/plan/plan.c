@@ -91,14 +91,12 @@ static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const c
                : status;
 }
 
-// Columns of which so much is computed between the walks that what they keep comes from memory in the second one are brief: nodes of one
-// processor, whose records are larger than the caches that it has to itself. Constraints read records between the walks.
-enum { BRIEF_NODES = 16384 };
+// Whether what columns keep between the walks comes from memory in the second one. Constraints read records between the walks.
 static bool is_streamed(const cal_plan* plan) {
     const cal_layout* layout = plan->layout;
     return plan->program->brief > 0 && !plan->arrangement && !plan->machine->device && layout->copies == 1 &&
            layout->width > 1 && plan->model->constraint_count == 0 &&
-           plan->model->node_count / layout->processors >= BRIEF_NODES;
+           plan->model->node_count / layout->processors >= plan->machine->far_nodes;
 }
 
 // Which columns are brief, and which ones are above such.
