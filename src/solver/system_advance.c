@@ -164,6 +164,7 @@ static void read_bdf_report(cal_system* system) {
 
 // One step of BDF, and what flowed in it.
 static cal_status take_bdf_step(cal_system* system, double* from, double* to) {
+    cal_system_bound_bdf(system);
     cal_status status = cal_bdf_step(system->bdf, from, to);
     if (!status) status = cal_bdf_sample(system->bdf, *to, system->evaluated_q, system->evaluated_v);
     if (!status) system->headway.reached = *to;

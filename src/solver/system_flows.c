@@ -4,6 +4,7 @@
 // joints', and pushes.
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/power.h"
 #include "base/random.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
@@ -104,14 +105,15 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers, dou
     return CAL_OK;
 }
 
-cal_status cal_system_accept_bdf(cal_system* system, double time) {
+// The powers at a time, with the forces that were evaluated last, and the motion in evaluated_q and evaluated_v.
+static cal_status find_powers(cal_system* system, double time, double power[CAL_FLOW_KINDS]) {
     const bool changed = system->def.force || cal_system_holds(system);
     const double *tau = changed ? system->changed_tau : system->tau,
                  *control = system->def.force ? system->changed_control : cal_system_inputs(system, time);
     cal_powers own = {0.0, 0.0};
     if (joints_flow(system))
         own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
-    double power[CAL_FLOW_KINDS] = {[CAL_FLOW_WORK] = own.work, [CAL_FLOW_LOSS] = own.loss};
+    power[CAL_FLOW_WORK] = own.work, power[CAL_FLOW_LOSS] = own.loss;
     double moved;
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
     power[CAL_FLOW_WORK] += joints_flow(system) ? -power[CAL_FLOW_CLOSING] : moved;
@@ -119,10 +121,57 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (system->state->coupled)
         cal_coupled_evaluate_at(system->state->coupled, control, system->evaluated_q, system->evaluated_v);
-    if (!status) status = add_coupled(system, power);
+    return status ? status : add_coupled(system, power);
+}
+
+static bool tests_bdf(const cal_system* system) { return is_prescribed(system) && system->account.unit > 0.0; }
+
+void cal_system_bound_bdf(cal_system* system) {
+    const double next = cal_bdf_next_step(system->bdf);
+    if (!tests_bdf(system)) return;
+    // Before anything is known a step errs by its square.
+    if (next == 0.0) system->longest_step = sqrt(system->settings.relative) * system->settings.horizon;
+    cal_bdf_bound(system->bdf, next == 0.0 ? system->longest_step : fmin(system->longest_step, 2.0 * next));
+}
+
+// Evaluates inside of the last step and at its end.
+static cal_status look_inside(cal_system* system) {
+    static const double parts[CAL_FLOW_POINTS - 1] = {0.11747233803526763, 0.35738424175967748, 0.64261575824032252,
+                                                      0.88252766196473237, 1.0};
+    double powers[CAL_FLOW_POINTS - 1][CAL_FLOW_KINDS];
+    const double to = system->flow.memory.times[0], from = system->flow.memory.times[1], closed = system->closed;
+    cal_status status = CAL_OK;
+    for (int i = 0; i < CAL_FLOW_POINTS - 1 && !status; i++) {
+        const double time = i == CAL_FLOW_POINTS - 2 ? to : from + parts[i] * (to - from);
+        status = cal_bdf_look(system->bdf, time);
+        if (!status) status = find_powers(system, time, powers[i]);
+    }
+    system->closed = closed;
+    if (!status) cal_flow_look_inside(&system->flow, parts, powers);
+    return status ? status : cal_bdf_sample(system->bdf, to, system->evaluated_q, system->evaluated_v);
+}
+
+// Whether work and loss of the last step are as exact as y is; if not they are looked at inside of it.
+static cal_status test_bdf(cal_system* system) {
+    const cal_flow_memory* m = &system->flow.memory;
+    const double step = m->times[0] - m->times[1];
+    const double allowed = system->settings.relative * (system->account.unit + fabs(m->last[CAL_FLOW_WORK]));
+    int power = 1;
+    system->longest_step = (double)INFINITY;
+    if (cal_flow_doubt(&system->flow, &power) <= allowed) return CAL_OK;
+    const cal_status status = look_inside(system);
+    const double doubt = cal_flow_doubt(&system->flow, &power);
+    if (doubt > 0.0) system->longest_step = step * cal_root(allowed / doubt, power);
+    return status;
+}
+
+cal_status cal_system_accept_bdf(cal_system* system, double time) {
+    double power[CAL_FLOW_KINDS];
     cal_bdf_report report;
+    cal_status status = find_powers(system, time, power);
     cal_bdf_get_report(system->bdf, &report);
     if (!status) cal_flow_accept_bdf(&system->flow, time, report.order, power, system->closed);
+    if (!status && tests_bdf(system)) status = test_bdf(system);
     system->closed = 0.0;
     return status;
 }
