@@ -318,9 +318,19 @@ cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_so
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     if (plan->machine->ops->prepare) return plan->machine->ops->prepare(plan->machine, plan, state);
-    for (int i = 0; i < plan->layout->column_count; i++)
-        if (cal_layout_keeps(plan->layout, &plan->layout->columns[i]))
-            solver->prepare(solver_context, &plan->layout->columns[i]);
+    // Blocks of columns with joints of one kind follow each other: solvers, who work number by number, take them as one.
+    const cal_layout* layout = plan->layout;
+    for (int i = 0, end; i < layout->column_count; i = end) {
+        cal_column all = layout->columns[i];
+        for (end = i + 1; end < layout->column_count; end++) {
+            const cal_column* next = &layout->columns[end];
+            if (next->kind != all.kind || next->owner != all.owner ||
+                next->first_block != all.first_block + all.block_count)
+                break;
+            all.block_count += next->block_count;
+        }
+        if (cal_layout_keeps(layout, &all)) solver->prepare(solver_context, &all);
+    }
     return CAL_OK;
 }
 
