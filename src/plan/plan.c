@@ -488,11 +488,15 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
 }
 
 static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context) {
-    state->context.solver_ops = solver;
-    state->context.solver = solver_context;
+    cal_context* context = &state->context;
     const bool implicit = solver && solver->implicit > 0;
-    state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
-    state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
+    double *added = implicit ? solver_context->vectors[solver->implicit] : NULL,
+           *slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
+    // Processors have the context in their caches: what stays as it is is not written.
+    if (context->solver_ops != solver) context->solver_ops = solver;
+    if (context->solver != solver_context) context->solver = solver_context;
+    if (context->implicit != added) context->implicit = added;
+    if (context->slopes != slopes) context->slopes = slopes;
     state->unmet = CAL_NONE;
     if (solver && solver->follow_up) state->ridden++;
 }

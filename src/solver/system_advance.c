@@ -124,7 +124,8 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
     }
     cal_flow_prepare(&system->flow);
     system->held = system->accelerated = system->joined = false;
-    context->powers = false;
+    const bool powers = cal_system_needs_powers(system);
+    if (context->powers) context->powers = false; // not written where it stays: other cores have it
     if (system->def.force || cal_system_holds(system) || system->push_count > 0 || system->friction.count > 0) {
         cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
         if (!status) status = apply_motion_forces(system);
@@ -134,7 +135,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         const cal_status status = cal_state_set(system->state, CAL_CONTROL, cal_system_inputs(system, time));
         if (status) return status;
     }
-    context->powers = cal_system_needs_powers(system);
+    if (powers) context->powers = true;
     const cal_plan* part = system->joined ? system->last_part : system->following;
     const cal_status status = system->accelerated
                                   ? cal_plan_follow(system->plan, part, system->state, ops, context, all)
