@@ -210,6 +210,42 @@ static cal_status read_now(cal_system* system, cal_reading* out) {
     return cal_system_energy(system, &out->kinetic, &out->potential);
 }
 
+// One of some ways at random, a sign for each degree of freedom times a speed, and the place a little along it.
+typedef struct random_way {
+    const cal_system* system;
+    uint64_t seed;
+    double speed, apart;
+    double *q, *v;
+} random_way;
+
+static void go_node(const random_way* way, int n) {
+    const cal_node* node = &way->system->model->nodes[n];
+    const int q_count = cal_kind_q(node->kind), v_count = cal_kind_v(node->kind);
+    cal_random random = {way->seed};
+    cal_random_skip(&random, (uint64_t)node->first_v);
+    for (int i = 0; i < v_count; i++)
+        way->v[node->first_v + i] = cal_random_below(&random, 2) == 0 ? -way->speed : way->speed;
+    memcpy(way->q + node->first_q, way->system->q + node->first_q, (size_t)q_count * sizeof(double));
+    cal_joint_displace(node->kind, way->v + node->first_v, way->apart, way->q + node->first_q);
+}
+
+static void go_column(void* argument, const cal_column* column) {
+    const random_way* way = argument;
+    const cal_layout* layout = way->system->plan->layout;
+    const size_t width = (size_t)layout->width, end = (size_t)(column->first_block + column->block_count) * width;
+    for (size_t i = (size_t)column->first_block * width; i < end && !column->repeated; i++)
+        if (layout->block_nodes[i] >= 0) go_node(way, layout->block_nodes[i]);
+}
+
+// By all cores that have columns, where these are the model's own and all of them are here.
+static cal_status go(cal_system* system, random_way* way) {
+    const cal_plan* plan = system->plan;
+    if (plan->model == system->model && plan->layout->keep == CAL_KEEP_ALL)
+        return cal_system_each_column(system, go_column, way);
+    for (int n = 0; n < system->model->node_count; n++) go_node(way, n);
+    return CAL_OK;
+}
+
 // What absolute tolerances mean in energy (account.h): U, and G by Hutchinson's estimate of a norm. With signs σ at random the mean of
 // (σ·g)² is |g|², and σ·g is the slope of the potential energy along σ.
 static cal_status find_units(cal_system* system, double* unit, double* slope) {
@@ -220,16 +256,17 @@ static cal_status find_units(cal_system* system, double* unit, double* slope) {
     const double speed = system->def.absolute > 0.0 ? system->def.absolute / system->def.relative : 1.0;
     double *v = cal_allocate(v_count + q_count + 1, sizeof *v), energy[2][2] = {{0.0}}, squares = 0.0;
     if (!v) return CAL_NO_MEMORY;
-    cal_random random = {.state = (uint64_t)model->v_count};
+    random_way way = {.system = system, .seed = (uint64_t)model->v_count, .speed = speed, .v = v, .q = v + v_count};
     cal_status status = CAL_OK;
-    double* q = v + v_count;
     for (int sample = 0; sample < SAMPLES && !status; sample++) {
-        for (size_t i = 0; i < v_count; i++) v[i] = cal_random_below(&random, 2) == 0 ? -speed : speed;
         for (int side = 0; side < 2 && !status; side++) {
-            memcpy(q, system->q, q_count * sizeof *q);
-            cal_model_displace(model, v, side == 0 ? -apart : apart, q);
-            status = cal_system_find_energy(system, q, v, energy[side]);
+            way.apart = side == 0 ? -apart : apart;
+            status = go(system, &way);
+            if (!status) status = cal_system_find_energy(system, way.q, way.v, energy[side]);
         }
+        cal_random used = {way.seed};
+        cal_random_skip(&used, v_count);
+        way.seed = used.state;
         const double along = (energy[1][1] - energy[0][1]) / (2.0 * apart);
         squares += along * along / SAMPLES;
         *unit = fmax(*unit, energy[0][0]);
