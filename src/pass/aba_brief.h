@@ -31,8 +31,12 @@ LANE_INLINE void store3_away(double* p, int i, v3 v) {
 #define brief_down LANE(cal_brief_down)
 LANE_INLINE void brief_down(int kind, const cal_context* context, const cal_column* column) {
     motion m = load_motion(context, column);
+    // Of the next column, which is most often as long and lies behind this one.
+    const size_t ahead = (size_t)column->block_count * 2 * CAL_WIDTH;
+    void (*const fetch)(const cal_solver_context*, size_t, int) = context->solver ? context->solver_ops->fetch : NULL;
     for (int i = 0; i < column->block_count; i++) {
         const place at = find_place(context, column, kind, CAL_ABA_BRIEF, i);
+        if (fetch) fetch(context->solver, (size_t)(at.y - context->y) + ahead, 2 * CAL_WIDTH);
         outbound(kind, &m, at.y, at.constants, at.external, brief_axes(context, column, i), at.scratch);
     }
 }
@@ -65,8 +69,11 @@ LANE_INLINE void brief_last(int kind, const cal_context* context, const cal_colu
     find_above(context, column, kept, CAL_ABA_AXES, &above);
     m3 E = {from_parent3(&above, 0), from_parent3(&above, 3), from_parent3(&above, 6)};
     double* rates = cal_brief_rates(context, column);
+    const size_t numbers = 2 * (size_t)column->block_count, records = CAL_ABA_BRIEF * (size_t)column->block_count;
     for (int i = 0; i < column->block_count; i++) {
         const place at = find_place(context, column, kind, CAL_ABA_BRIEF, i);
+        for (size_t k = 0; k < CAL_ABA_BRIEF; k++) __builtin_prefetch(at.record + (records + k) * CAL_WIDTH);
+        for (size_t k = 0; k < 2; k++) __builtin_prefetch(at.y + (numbers + k) * CAL_WIDTH);
         const joint_turn turn = find_turn(kind, LOAD(at.y, 0), LOAD(at.y, 1), at.constants);
         v3 d;
         turn_axes(kind, &E, &turn, &d);

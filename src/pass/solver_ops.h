@@ -112,6 +112,8 @@ typedef struct cal_solver_ops {
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
                   cal_step_decision* decision);
     cal_prepare* prepare;
+    // Optional, of brief columns: brings what prepare will read of some numbers of y-shaped vectors near, from a position on.
+    void (*fetch)(const cal_solver_context* context, size_t first, int count);
     cal_follow_up* follow_up; // NULL: of a copy that only looks on, without sums (cal_system_create_probe)
     // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
     int (*derivative)(const double* down);

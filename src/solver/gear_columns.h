@@ -134,6 +134,19 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
     }
 }
 
+#ifndef CAL_THREAD_PER_LANE
+// What a preparation of the next numbers will read, while others are computed with.
+static void gear_fetch(const cal_solver_context* context, size_t first, int count) {
+    double* const* z = context->vectors;
+    const int order = (int)context->down[DOWN_OLD_ORDER];
+    for (int i = 0; i < count; i += CAL_LINE) {
+        for (int j = 0; j <= order; j++) __builtin_prefetch(z[j] + first + i, 1);
+        __builtin_prefetch(z[CORRECTION] + first + i, 1);
+        __builtin_prefetch(context->y + first + i, 1);
+    }
+}
+#endif
+
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
@@ -247,9 +260,21 @@ CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int
 
 CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                     double* shares) {
-    (void)column;
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;
+#ifndef CAL_THREAD_PER_LANE
+    if (column->brief) {
+        // The same block of the next column, which is most often as long.
+        const size_t next = (size_t)first + (size_t)(cal_column_end(context->layout, column) -
+                                                     cal_column_first(context->layout, column));
+        for (int i = 0; i < end - first; i += CAL_LINE) {
+            __builtin_prefetch(context->vectors[0] + next + i);
+            __builtin_prefetch(context->vectors[CORRECTION] + next + i, 1);
+        }
+    }
+#else
+    (void)column;
+#endif
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
     const bool lower = context->down[DOWN_LAST] >= 0.0, twice = context->down[DOWN_SECOND] != 0.0;
     // The usual cases as constants, for the compiler to unroll.
