@@ -82,7 +82,7 @@ static bool walk_stages(const cal_plan* plan, const cal_state* state, int proces
             at->begun = true;
             at->step = stage->tree->first_step[processor];
         }
-        const bool prepares = at->stage == 0 && context->solver && !prepared;
+        const bool prepares = at->stage == 0 && context->solver && context->solver_ops && !prepared;
         if (!walk(plan, context, stage, up, processor, prepares, exchange, &at->step)) return false;
         settle(plan);
         // Others wait for what comes of a stage, also after one that failed.
