@@ -98,6 +98,7 @@ struct cal_machine {
     int lanes;
     int variant; // of the kernels: pass.h
     int processors;
+    int far_nodes; // of so many per processor on the numbers are in memory, not in caches: columns are brief there (layout.h)
     bool steady; // all processors work, whatever else their cores do: measurements, and where a core each is promised
     bool owned;  // a device that is the `nested` of another machine
     bool device; // a thread has a lane, and numbers live in a memory of its own (machine/cuda)

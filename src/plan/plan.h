@@ -27,6 +27,7 @@ struct cal_plan {
     int variant;                 // of the kernels: pass.h
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
+    bool streams;                // some columns are brief
     struct cal_traffic* traffic; // of machines that send messages
     struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
@@ -46,11 +47,11 @@ typedef struct cal_outer_force {
 struct cal_state {
     const cal_plan* plan;
     cal_context context;
-    double time;
-    cal_pace pace;              // of machines with several processors that share memory
-    unsigned walk;              // machines with several processors count stages here …
-    struct cal_signal* signals; // … and edges of trees say here how far they are
+    struct cal_signal* signals; // of machines with several processors: edges of trees say here how far they are
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
+    _Alignas(64) double time;   // what is written in every execution has cache lines of its own
+    cal_pace pace;              // of machines with several processors that share memory
+    unsigned walk;              // machines with several processors count stages here
     int64_t executions, ridden; // so far, and those with a solver's follow-up
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL

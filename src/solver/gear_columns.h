@@ -22,7 +22,7 @@ enum {
     DOWN_ORDER,    // one above the old order: a new last row, zero; one below: the last row is taken out of the others
     DOWN_STEP,
     DOWN_FIRST,  // l₀ of the present step
-    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one
+    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one; below 0: nobody asks for that sum
     DOWN_SECOND, // ≠ 0: ∇²a_q is wanted, since the order may change after this step: e less so much of the kept one
     DOWN_OLD,    // l of the old step
     DOWN_LOWER = DOWN_OLD + ROWS, // how much of the last row goes out of row j
@@ -133,6 +133,19 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
         predicted_slope[i] = slope[CAL_IN_CHUNK(i)];
     }
 }
+
+#ifndef CAL_THREAD_PER_LANE
+// What a preparation of the next numbers will read, while others are computed with.
+static void gear_fetch(const cal_solver_context* context, size_t first, int count) {
+    double* const* z = context->vectors;
+    const int order = (int)context->down[DOWN_OLD_ORDER];
+    for (int i = 0; i < count; i += CAL_LINE) {
+        for (int j = 0; j <= order; j++) __builtin_prefetch(z[j] + first + i, 1);
+        __builtin_prefetch(z[CORRECTION] + first + i, 1);
+        __builtin_prefetch(context->y + first + i, 1);
+    }
+}
+#endif
 
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
@@ -246,17 +259,18 @@ typedef struct correction_rows {
     double* correction;
 } correction_rows;
 
-// One number's correction, and its shares of the sums. again: not the step's first correction; twice: ∇² is wanted.
+// One number's correction, and its shares of the sums. again: not the step's first correction; lower: a_q is wanted;
+// twice: ∇² is.
 typedef struct number_correction {
     double e, actual, changed, change, second;
 } number_correction;
 CAL_WIDE_INLINE number_correction correct_number(const correction_rows* rows, double floor, double y, double last,
                                                  double saved, double ydot, double slope, double before, bool again,
-                                                 bool twice) {
+                                                 bool lower, bool twice) {
     const double scale = 1.0 / (rows->relative * fabs(y) + floor), e = rows->h * ydot - slope;
     return (number_correction){.e = e,
                                .actual = (again ? e - before : e) * scale,
-                               .changed = (last + rows->last_l * e) * scale,
+                               .changed = lower ? (last + rows->last_l * e) * scale : 0.0,
                                .change = e * scale,
                                .second = twice ? (e - rows->second * saved) * scale : 0.0};
 }
@@ -275,8 +289,8 @@ CAL_WIDE_INLINE void add_correction(number_correction of, bool begins, int W, in
 }
 
 // One component of W lanes, `at` its first.
-CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
-                                       double* restrict shares) {
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool lower,
+                                       bool twice, double* restrict shares) {
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
     const double* restrict slope_again = rows->slope_again + at;
@@ -286,8 +300,8 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
     CAL_EACH_LANE(l, W) {
         const double floor = rows->scale ? rows->absolute * rows->scale[at + l] : rows->absolute;
         const number_correction of =
-            correct_number(rows, floor, y[l], last[l], twice ? saved[l] : 0.0, ydot[l],
-                           again ? slope_again[l] : correction[l], correction[l], again, twice);
+            correct_number(rows, floor, y[l], lower ? last[l] : 0.0, twice ? saved[l] : 0.0, ydot[l],
+                           again ? slope_again[l] : correction[l], correction[l], again, lower, twice);
         correction[l] = of.e;
         add_correction(of, begins, W, l, shares);
     }
@@ -311,10 +325,10 @@ CAL_WIDE_INLINE correction_rows find_correction_rows(const cal_solver_context* c
 }
 
 CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
-                                       bool twice, double* shares) {
+                                       bool lower, bool twice, double* shares) {
     const correction_rows rows = find_correction_rows(context);
-    correct_component(&rows, first, W, true, again, twice, shares);
-    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
+    correct_component(&rows, first, W, true, again, lower, twice, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, lower, twice, shares);
 }
 
 #ifdef CAL_THREAD_PER_LANE
@@ -332,11 +346,12 @@ CAL_DEVICE static inline bool gear_reads_ahead(const cal_solver_context* context
 // What is not wanted is read where something else is: what is read under a condition is waited for at once. first: where the column's
 // numbers begin.
 CAL_WIDE_INLINE gear_ahead gear_read_ahead(const correction_rows* rows, int first, int block) {
-    const double *saved = rows->second != 0.0 ? rows->saved : rows->y, *scale = rows->scale ? rows->scale : rows->y;
+    const double *last = rows->last_l >= 0.0 ? rows->last : rows->y,
+                 *saved = rows->second != 0.0 ? rows->saved : rows->y, *scale = rows->scale ? rows->scale : rows->y;
     gear_ahead out;
     CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
         const int at = first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE;
-        out.y[i] = rows->y[at], out.last[i] = rows->last[at], out.saved[i] = saved[at];
+        out.y[i] = rows->y[at], out.last[i] = last[at], out.saved[i] = saved[at];
         out.ydot[i] = rows->ydot[at], out.slope[i] = rows->correction[at], out.scale[i] = scale[at];
     }
     return out;
@@ -346,8 +361,9 @@ CAL_WIDE_INLINE void gear_follow_ahead(const correction_rows* rows, int first, i
                                        double* shares) {
     CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
         const double floor = rows->scale ? rows->absolute * own->scale[i] : rows->absolute;
-        const number_correction of = correct_number(rows, floor, own->y[i], own->last[i], own->saved[i], own->ydot[i],
-                                                    own->slope[i], own->slope[i], false, rows->second != 0.0);
+        const number_correction of =
+            correct_number(rows, floor, own->y[i], own->last[i], own->saved[i], own->ydot[i], own->slope[i],
+                           own->slope[i], false, rows->last_l >= 0.0, rows->second != 0.0);
         rows->correction[first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE] = of.e;
         add_correction(of, i == 0, CAL_WIDTH, CAL_OWN_LANE, shares);
     }
@@ -370,22 +386,36 @@ CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int
 
 CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                     double* shares) {
-    (void)column;
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;
+#ifndef CAL_THREAD_PER_LANE
+    if (column->brief) {
+        // The same block of the next column, which is most often as long.
+        const size_t next = (size_t)first + (size_t)(cal_column_end(context->layout, column) -
+                                                     cal_column_first(context->layout, column));
+        for (int i = 0; i < end - first; i += CAL_LINE) {
+            __builtin_prefetch(context->vectors[0] + next + i);
+            __builtin_prefetch(context->vectors[CORRECTION] + next + i, 1);
+        }
+    }
+#else
+    (void)column;
+#endif
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
-    const bool twice = context->down[DOWN_SECOND] != 0.0;
+    const bool lower = context->down[DOWN_LAST] >= 0.0, twice = context->down[DOWN_SECOND] != 0.0;
     // The usual cases as constants, for the compiler to unroll.
     if (mode == MODE_EVALUATE)
         follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8 && !lower)
+        follow_up_correct(context, first, end, 8, false, false, false, shares);
     else if (mode == MODE_PREDICT && W == 8 && !twice)
-        follow_up_correct(context, first, end, 8, false, false, shares);
+        follow_up_correct(context, first, end, 8, false, true, false, shares);
     else if (mode == MODE_PREDICT && W == 8)
-        follow_up_correct(context, first, end, 8, false, true, shares);
+        follow_up_correct(context, first, end, 8, false, true, true, shares);
     else if (mode == MODE_PREDICT && W == 4)
-        follow_up_correct(context, first, end, 4, false, twice, shares);
+        follow_up_correct(context, first, end, 4, false, lower, twice, shares);
     else
-        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, twice, shares);
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, lower, twice, shares);
 }
 
 CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
