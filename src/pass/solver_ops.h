@@ -113,8 +113,6 @@ typedef struct cal_solver_ops {
                   cal_step_decision* decision);
     cal_prepare* prepare;
     cal_follow_up* follow_up; // NULL: of a copy that only looks on, without sums (cal_system_create_probe)
-    // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
-    int (*derivative)(const double* down);
     // Optional, of those who go on from what an evaluation has reached: whether they do so, and one column of it becomes context->y, as do sums
     // that it is in. For constraints, which close it (solver/system_closing.c).
     bool (*goes_on)(const double* down);
@@ -126,6 +124,8 @@ typedef struct cal_solver_ops {
     // its step accepts the step only when that derivative is known: it is the first evaluation of the next step.
     void (*interpolate)(const void* control, const cal_solver_context* context, const cal_column* column, double time,
                         double* out);
+    // Optional: what was sent down says afterwards that nobody interpolates the step that it completes, if it completes one.
+    void (*unseen)(double* down);
     // Whether control's memory and what it sends down, both from a file, are such that the functions above stay inside their vectors.
     bool (*sound)(const void* control, const double* down);
 } cal_solver_ops;
