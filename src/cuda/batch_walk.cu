@@ -17,56 +17,103 @@
 #include "pass/aba_columns.h"
 #include "cuda/limb.h"
 
-// What a slot's walk of a group sees: records, scratch memory and joint forces are the slot's.
-CAL_DEVICE static inline cal_context slot_context(const cal_device_work* work, int group, int slot) {
+// What evaluation i of a group by a slot sees: records, scratch memory and joint forces are the slot's.
+CAL_PHASE cal_context slot_context(const cal_device_work* work, int group, int slot, int i) {
     const size_t s = (size_t)slot;
     cal_context c = own_context(work, group);
+    if (work->stepping != CAL_STEPPING_NONE) {
+        c.y = stage_y(work, group, slot, i);
+        c.ydot = stage_ydot(work, group, i);
+    }
+    if (work->context.force != work->context.tau) c.force = work->context.force + s * work->v_stride;
     c.records = work->context.records + s * work->record_stride;
     c.scratch = work->context.scratch + s * work->scratch_stride;
-    if (work->context.force != work->context.tau) c.force = work->context.force + s * work->v_stride;
     c.workspace = CAL_FAST_MEMORY;
     return c;
 }
 
-// Both walks, depth first: scratch memory is a stack. Limbs are walked by segments, which shared memory is for; it and the
-// registers leave room for CAL_LIMB_WARPS warps per multiprocessor. What ends of columns keep of axes has been written over by other
-// limbs when accelerations are due, so that all columns find them anew; the last ones first, whose records the cache still has.
-LANE_INLINE void walk_group(const cal_device_work* work, const cal_context* context, bool rates) {
-    const cal_column* columns = work->layout.columns;
-    for (int i = 0; i < work->walk_length; i++) {
-        const cal_column* column = &columns[work->steps[i].index];
-        const int kind = work->steps[i].kind;
-        if (has_segments(column)) {
-            if (kind == CAL_STEP_DOWN) walk_limb(context, column); // its way up is the next step
-        } else if (kind == CAL_STEP_DOWN)
-            LANE(outbound_column)(context, column);
-        else if (kind == CAL_STEP_UP)
-            LANE(inbound_column)(context, column);
-    }
-    for (int i = work->walk_length - 1; i >= 0; i--)
-        if (work->steps[i].kind == CAL_STEP_UP) accelerate_turning(context, &columns[work->steps[i].index], rates);
+CAL_PHASE void find_forces(const cal_device_work* work, int group, int slot, int i) {
+    if (work->context.force == work->context.tau) return;
+    const cal_context context = slot_context(work, group, slot, i);
+    for (int c = 0; c < work->layout.column_count; c++) find_joint_forces(&context, &work->layout.columns[c]);
 }
 
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    const int slot = CAL_OWN_SLOT;
-    for (int group = slot; group < work.groups; group += work.slot_count) {
-        if (is_chosen(&work, group)) {
-            cal_context context = slot_context(&work, group, slot);
-            for (int i = 0; i < work.evaluations; i++) {
-                const bool rates =
-                    work.stepping == CAL_STEPPING_NONE || prepare_group(&work, &context, group, slot, i);
-                for (int c = 0; context.force != context.tau && c < work.layout.column_count; c++)
-                    find_joint_forces(&context, &work.layout.columns[c]);
-                CAL_WRITTEN;
-                walk_group(&work, &context, rates);
-                CAL_WRITTEN;
-            }
+// Both walks, depth first: scratch memory is a stack. Limbs are walked by segments, which shared memory is for; it and the
+// registers leave room for CAL_LIMB_WARPS warps per multiprocessor.
+CAL_PHASE void walk_down_and_up(const cal_device_work* work, int group, int slot, int i) {
+    const cal_context context = slot_context(work, group, slot, i);
+    const cal_column* columns = work->layout.columns;
+    for (int s = 0; s < work->walk_length; s++) {
+        const cal_column* column = &columns[work->steps[s].index];
+        const int kind = work->steps[s].kind;
+        if (has_segments(column)) {
+            if (kind == CAL_STEP_DOWN) walk_limb(&context, column); // its way up is the next step
+        } else if (kind == CAL_STEP_DOWN)
+            LANE(outbound_column)(&context, column);
+        else if (kind == CAL_STEP_UP)
+            LANE(inbound_column)(&context, column);
+    }
+}
+
+// What ends of columns keep of axes has been written over by other limbs when accelerations are due, so that all columns find them anew; the
+// last ones first, whose records the cache still has.
+CAL_PHASE void find_accelerations(const cal_device_work* work, int group, int slot, int i) {
+    const cal_context context = slot_context(work, group, slot, i);
+    const bool rates = work->stepping == CAL_STEPPING_NONE || stage_of(work, i) == 0;
+    for (int s = work->walk_length - 1; s >= 0; s--)
+        if (work->steps[s].kind == CAL_STEP_UP)
+            accelerate_turning(&context, &work->layout.columns[work->steps[s].index], rates);
+}
+
+// A walk needs all registers, so a thread counts on chip.
+enum { COUNT_DOUBLES = 2 * CAL_WIDTH };
+CAL_PHASE void walk_groups(const cal_device_work* work, bool prepares) {
+    volatile double *const group = CAL_FAST_MEMORY + CAL_LIMB_DOUBLES + CAL_OWN_LANE, *const evaluation =
+                                                                                          group + CAL_WIDTH;
+#define WORK work, (int)*group, CAL_OWN_SLOT, (int)*evaluation
+    *group = CAL_OWN_SLOT;
+    *evaluation = 0.0;
+    while (*group < work->groups) {
+        if (is_chosen(work, (int)*group)) {
+            if (prepares) prepare_group(WORK);
+            find_forces(WORK);
+            CAL_WRITTEN;
+            walk_down_and_up(WORK);
+            CAL_WRITTEN;
+            find_accelerations(WORK);
+            CAL_WRITTEN;
         }
         CAL_WARP_MEETS;
+        *evaluation += 1.0;
+        if (prepares && *evaluation < work->evaluations) continue;
+        *evaluation = 0.0;
+        *group += work->slot_count;
     }
+#undef WORK
+}
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    walk_groups(&work, false);
+}
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_steps_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    walk_groups(&work, true);
+}
+// Registers for what is on its way at once, and room for all groups of a large batch at the same time.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 3) batch_prepare_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    const int group = own_group(&work);
+    if (group >= 0) prepare_group(&work, group, 0, 0);
 }
 
 CAL_EXTERN_C void cal_device_batch_walk(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES, work);
+    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
+}
+CAL_EXTERN_C void cal_device_batch_steps(cal_device* device, const cal_device_work* work, int warps) {
+    if (work->slot_y) {
+        CAL_LAUNCH_FAST(batch_steps_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
+    } else {
+        CAL_LAUNCH(batch_prepare_kernel, device, work->groups, work);
+        CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
+    }
 }

@@ -125,7 +125,13 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_EXTERN_C
 #else
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
-#define CAL_OWN_SLOT ((int)blockIdx.x) // where a block is a warp
+// Where a block is a warp: its number, asked for anew each time, so that nothing that follows from it stays in registers meanwhile.
+static __device__ __forceinline__ int cal_own_slot(void) {
+    int block;
+    asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(block));
+    return block;
+}
+#define CAL_OWN_SLOT cal_own_slot()
 #define CAL_KERNEL static __global__
 #define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };
