@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device_plan.h"
-#include <stdlib.h>
+#include "model/coordinates.h"
 #include <string.h>
 
 struct cal_batch {
@@ -37,6 +37,13 @@ static bool fill_ground(cal_batch* batch, const cal_state* state) {
         cal_device_write(batch->device, batch->work.context.scratch + (size_t)g * stride, state->context.scratch,
                          CAL_DOWN_COUNT * sizeof(double));
     return cal_device_wait(batch->device) == CAL_OK;
+}
+
+// The columns to the last one whose joints have quaternions; roots are the first ones.
+static int turning_columns(const cal_layout* layout) {
+    int count = layout->column_count;
+    while (count > 0 && cal_joint_quaternion(layout->columns[count - 1].kind) < 0) count--;
+    return count;
 }
 
 static double* take(cal_batch* batch, size_t doubles) {
@@ -75,8 +82,7 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     batch->vector_count = vectors;
     *work = plan->on_device->work;
     work->groups = groups;
-    const int most = getenv("CAL_SLOTS") ? atoi(getenv("CAL_SLOTS")) : CAL_BATCH_SLOTS;
-    work->slot_count = groups < most ? groups : most;
+    work->slot_count = groups < CAL_BATCH_SLOTS ? groups : CAL_BATCH_SLOTS;
     work->y_stride = layout->y_size;
     work->v_stride = layout->v_size;
     work->control_stride = (size_t)layout->copies * (size_t)plan->model->actuator_count;
@@ -95,7 +101,8 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     context->records = take(batch, slots * work->record_stride);
     batch->stacks = steered ? groups : work->slot_count;
     context->scratch = take(batch, (size_t)batch->stacks * work->scratch_stride);
-    work->slot_y = getenv("CAL_SPLIT") ? NULL : take(batch, slots * work->y_stride);
+    work->turning_columns = turning_columns(layout);
+    if (work->turning_columns == 0) work->slot_y = take(batch, slots * work->y_stride);
     for (int i = 0; i < vectors && i < CAL_DEVICE_VECTORS; i++) work->vectors[i] = take(batch, batch->y_size);
     batch->chosen = cal_device_take(batch->device, &batch->memory, count * CAL_DEVICE_LANES);
     batch->control = cal_device_take(batch->device, &batch->memory, CONTROL_BYTES);
@@ -133,7 +140,9 @@ static size_t size_of(const cal_batch* batch, int vector) {
 // Begins with the evaluations that were collected.
 static void begin_collected(cal_batch* batch) {
     cal_device_work* work = &batch->work;
-    if (work->evaluations > 0) cal_device_batch_steps(batch->device, work, work->slot_count);
+    if (work->evaluations > 0 && work->turning_columns > 0)
+        cal_device_batch_turn(batch->device, work, batch->groups * work->turning_columns);
+    if (work->evaluations > 0) cal_device_batch_walk(batch->device, work, work->slot_count);
     work->stepping = CAL_STEPPING_NONE;
     work->evaluations = 0;
 }
@@ -176,9 +185,8 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     }
     const cal_device_solver* solver = cal_device_find_solver(ops);
     if (!solver || !solver->stepping || ops->vector_count > batch->vector_count) return CAL_NOT_AVAILABLE;
-    const int most = getenv("CAL_SPLIT") ? 1 : getenv("CAL_EVALS") ? atoi(getenv("CAL_EVALS")) : 16;
-    if (work->stepping != solver->stepping || (work->evaluations + 1) * ops->down_count > CAL_MAX_DOWN ||
-        work->evaluations == most)
+    const int most = work->turning_columns > 0 ? 1 : CAL_MAX_DOWN / ops->down_count;
+    if (work->stepping != solver->stepping || work->evaluations == most)
         begin_collected(batch);
     work->stepping = solver->stepping;
     work->down_count = ops->down_count;

@@ -175,35 +175,52 @@ CAL_DEVICE static inline double* stage_ydot(const cal_device_work* work, int gro
     return group_vector(work, rk4_k(stage_of(work, i) + 1), group);
 }
 
-CAL_DEVICE static inline void prepare_group(const cal_device_work* work, int group, int slot, int i) {
-    const bool rk4 = work->stepping == CAL_STEPPING_RK4;
-    const cal_layout* layout = &work->layout;
-    const double* down = sent_down(work, i);
-    const int stage = stage_of(work, i);
-    double* vectors[VECTOR_COUNT_RK4];
+// What the solver's functions see of a group for evaluation i. vectors: room for where they are.
+CAL_DEVICE static inline cal_solver_context step_context(const cal_device_work* work, int group, int slot, int i,
+                                                         double** vectors) {
     CAL_UNROLL for (int k = 0; k < VECTOR_COUNT_RK4; k++) vectors[k] = group_vector(work, k, group);
-    const cal_solver_context own = {
-        .layout = layout, .y = stage_room(work, group, slot), .vectors = vectors, .down = down};
-    if (stage == 0 && down[DOWN_COMMIT] == COMMIT_NOTHING) return;
-    for (int column = 0; column < layout->column_count;) {
-        const cal_column* first = &layout->columns[column];
-        if (is_joint_column(first)) {
-            const joint_range range = next_joints(layout, &column);
-            const bool keeps = down[DOWN_COMMIT] != COMMIT_UNSEEN;
-            if (!rk4)
-                EACH_JOINTS(euler_joints, &own, range, keeps);
-            else if (stage == 0)
-                EACH_JOINTS(rk4_commit_joints, &own, range, keeps);
-            else
-                EACH_JOINTS(rk4_stage_joints, &own, range, stage);
-        } else {
+    return (cal_solver_context){.layout = &work->layout,
+                                .y = stage_room(work, group, slot),
+                                .vectors = vectors,
+                                .down = sent_down(work, i)};
+}
+
+// Whether evaluation i moves anything: all do but the first one of a run.
+CAL_DEVICE static inline bool is_prepared(const cal_device_work* work, int i) {
+    return stage_of(work, i) != 0 || sent_down(work, i)[DOWN_COMMIT] != COMMIT_NOTHING;
+}
+
+// Columns of joints with one degree of freedom.
+CAL_DEVICE static inline void prepare_joints(const cal_device_work* work, int group, int slot, int i) {
+    const cal_layout* layout = &work->layout;
+    double* vectors[VECTOR_COUNT_RK4];
+    const cal_solver_context own = step_context(work, group, slot, i, vectors);
+    const int stage = stage_of(work, i);
+    const bool keeps = own.down[DOWN_COMMIT] != COMMIT_UNSEEN;
+    for (int column = 0; is_prepared(work, i) && column < layout->column_count;) {
+        if (!is_joint_column(&layout->columns[column])) {
             column++;
-            if (!rk4)
-                euler_prepare(&own, first);
-            else if (first->kind == CAL_FREE)
-                rk4_prepare_turning(&own, first, stage, 7, 6);
-            else
-                rk4_prepare_turning(&own, first, stage, 4, 3);
+            continue;
         }
+        const joint_range range = next_joints(layout, &column);
+        if (work->stepping == CAL_STEPPING_EULER)
+            EACH_JOINTS(euler_joints, &own, range, keeps);
+        else if (stage == 0)
+            EACH_JOINTS(rk4_commit_joints, &own, range, keeps);
+        else
+            EACH_JOINTS(rk4_stage_joints, &own, range, stage);
     }
+}
+
+// Of a column with quaternions.
+CAL_DEVICE static inline void prepare_turning(const cal_device_work* work, int group, const cal_column* column) {
+    double* vectors[VECTOR_COUNT_RK4];
+    const cal_solver_context own = step_context(work, group, 0, 0, vectors);
+    if (is_joint_column(column) || !is_prepared(work, 0)) return;
+    if (work->stepping == CAL_STEPPING_EULER)
+        euler_prepare(&own, column);
+    else if (column->kind == CAL_FREE)
+        rk4_prepare_turning(&own, column, stage_of(work, 0), 7, 6);
+    else
+        rk4_prepare_turning(&own, column, stage_of(work, 0), 4, 3);
 }

@@ -67,15 +67,16 @@ CAL_PHASE void find_accelerations(const cal_device_work* work, int group, int sl
 
 // A walk needs all registers, so a thread counts on chip.
 enum { COUNT_DOUBLES = 2 * CAL_WIDTH };
-CAL_PHASE void walk_groups(const cal_device_work* work, bool prepares) {
-    volatile double *const group = CAL_FAST_MEMORY + CAL_LIMB_DOUBLES + CAL_OWN_LANE, *const evaluation =
-                                                                                          group + CAL_WIDTH;
-#define WORK work, (int)*group, CAL_OWN_SLOT, (int)*evaluation
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    volatile double* const group = CAL_FAST_MEMORY + CAL_LIMB_DOUBLES + CAL_OWN_LANE;
+    volatile double* const evaluation = group + CAL_WIDTH;
+#define WORK &work, (int)*group, CAL_OWN_SLOT, (int)*evaluation
     *group = CAL_OWN_SLOT;
     *evaluation = 0.0;
-    while (*group < work->groups) {
-        if (is_chosen(work, (int)*group)) {
-            if (prepares) prepare_group(WORK);
+    while (*group < work.groups) {
+        if (is_chosen(&work, (int)*group)) {
+            if (work.stepping != CAL_STEPPING_NONE) prepare_joints(WORK);
             find_forces(WORK);
             CAL_WRITTEN;
             walk_down_and_up(WORK);
@@ -85,35 +86,23 @@ CAL_PHASE void walk_groups(const cal_device_work* work, bool prepares) {
         }
         CAL_WARP_MEETS;
         *evaluation += 1.0;
-        if (prepares && *evaluation < work->evaluations) continue;
+        if (*evaluation < work.evaluations) continue;
         *evaluation = 0.0;
-        *group += work->slot_count;
+        *group += work.slot_count;
     }
 #undef WORK
 }
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
+
+// Of each column with quaternions, before the walk, whose registers would not do.
+CAL_KERNEL void batch_turn_kernel(const cal_device_work work) {
     CAL_AFTER_OTHERS;
-    walk_groups(&work, false);
-}
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_steps_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    walk_groups(&work, true);
-}
-// Registers for what is on its way at once, and room for all groups of a large batch at the same time.
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 3) batch_prepare_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    const int group = own_group(&work);
-    if (group >= 0) prepare_group(&work, group, 0, 0);
+    const int group = CAL_OWN_WARP / work.turning_columns, column = CAL_OWN_WARP % work.turning_columns;
+    if (group < work.groups && is_chosen(&work, group)) prepare_turning(&work, group, &work.layout.columns[column]);
 }
 
 CAL_EXTERN_C void cal_device_batch_walk(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
 }
-CAL_EXTERN_C void cal_device_batch_steps(cal_device* device, const cal_device_work* work, int warps) {
-    if (work->slot_y) {
-        CAL_LAUNCH_FAST(batch_steps_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
-    } else {
-        CAL_LAUNCH(batch_prepare_kernel, device, work->groups, work);
-        CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES + COUNT_DOUBLES, work);
-    }
+CAL_EXTERN_C void cal_device_batch_turn(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH(batch_turn_kernel, device, warps, work);
 }

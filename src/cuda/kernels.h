@@ -47,7 +47,8 @@ extern const cal_device_energy cal_device_energies;
 cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 // Of warps that walk groups one after the other (work.slot_count): joint forces and all of forward dynamics, by articulated bodies.
-cal_device_launch cal_device_batch_walk, cal_device_batch_steps;
+cal_device_launch cal_device_batch_walk;
+cal_device_launch cal_device_batch_turn; // of groups' columns: what of fixed steps does not ride in the walk, quaternions
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;

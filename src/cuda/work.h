@@ -78,12 +78,14 @@ typedef struct cal_device_work {
     const cal_step* steps;
     size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
     const uint8_t* chosen; // instances; NULL: all
-    // Its walk: so many groups at a time, each with records, scratch memory, joint forces and room for y of its own.
+    // Its walk: so many groups at a time, each with records, scratch memory and joint forces of its own, and with room for the y of fixed steps'
+    // stages; NULL: that is each group's.
     int slot_count;
     double* slot_y;
     // Fixed steps: evaluations in a row, and what control sends down with each, one after the other in `numbers`.
     cal_device_stepping stepping;
     int evaluations, down_count;
+    int turning_columns; // so many columns from the first on have all joints with quaternions, whose preparation is a launch by itself
     // Where each instance has steps of its own: its clock, control's memory and what that sends down; else NULL.
     cal_batch_clock* clocks;
     char* controls;
