@@ -181,9 +181,12 @@ static uint64_t run_ensemble(const cal_model* model, const char* solver, int cou
 
 static void ensembles_have_the_bits_of_one_core(void** state) {
     (void)state;
-    static const char* const runs[][2] = {
-        {"humanoid", "rk4"},   {"random:n=14,passive=1,stop=50", "rk4"},  {"tree:height=3,fanout=2,joint=ball", "euler"},
-        {"chain:n=13", "rk4"}, {"mobile:s=2,l=3,o=3,plateau=light", "rk4"}, {"tree:height=3,fanout=2", "euler"}};
+    static const char* const runs[][2] = {{"humanoid", "rk4"},
+                                          {"random:n=14,passive=1,stop=50", "rk4"},
+                                          {"tree:height=3,fanout=2,joint=ball", "euler"},
+                                          {"chain:n=13", "rk4"},
+                                          {"mobile:s=2,l=3,o=3,plateau=light", "rk4"},
+                                          {"tree:height=3,fanout=2", "euler"}};
     cal_machine* machine = make_machine();
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);

@@ -134,6 +134,40 @@ CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_ahead, acceleration_phase
 CAL_TRUNK_KERNEL(trunk_down_kernel, velocity_ahead, trunk_down_stage, work->trunk_levels + 1)
 CAL_TRUNK_KERNEL(trunk_turn_kernel, inertia_ahead, trunk_turn_stage, 2 * work->trunk_levels)
 
+// --- Batches -----------------------------------------------------------------------------------------------------------
+
+CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    const cal_column* column;
+    const int group = own_part(&work, &column);
+    if (group < 0) return;
+    const cal_context context = own_context(&work, group);
+    find_joint_forces(&context, column);
+}
+
+// Both walks of a group, depth first: scratch memory is a stack. Limbs are walked by segments, which shared memory is for; it and the
+// registers leave room for CAL_LIMB_WARPS warps per multiprocessor. What ends of columns keep of axes has been written over by other
+// limbs when accelerations are due, so that all columns find them anew.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    const int group = own_group(&work);
+    if (group < 0) return;
+    cal_context context = own_context(&work, group);
+    context.workspace = CAL_FAST_MEMORY;
+    const cal_column* columns = work.layout.columns;
+    for (int i = 0; i < work.walk_length; i++) {
+        const cal_column* column = &columns[work.steps[i].index];
+        const int kind = work.steps[i].kind;
+        if (has_segments(column)) {
+            if (kind == CAL_STEP_DOWN) walk_limb(&context, column); // its way up is the next step
+        } else if (kind == CAL_STEP_DOWN)
+            LANE(outbound_column)(&context, column);
+        else if (kind == CAL_STEP_UP)
+            LANE(inbound_column)(&context, column);
+    }
+    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i], work.rates);
+}
+
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(forces_kernel, device, warps, work);
 }
@@ -185,10 +219,19 @@ static void trunk_down(cal_device* device, const cal_device_work* work, int team
 static void trunk_turn(cal_device* device, const cal_device_work* work, int teams) {
     CAL_LAUNCH_TRUNK(trunk_turn_kernel, device, teams, work);
 }
+static void batch_forces(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH(batch_forces_kernel, device, warps, work);
+}
+static void batch_walk(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_LIMB_DOUBLES, work);
+}
+
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .acceleration = acceleration,
                                                           .limb = limb,
                                                           .forces = forces,
                                                           .velocity = velocity,
                                                           .trunk_down = trunk_down,
-                                                          .trunk_turn = trunk_turn};
+                                                          .trunk_turn = trunk_turn,
+                                                          .batch_forces = batch_forces,
+                                                          .batch_walk = batch_walk};

@@ -1,11 +1,10 @@
-// Many instances in a device's memory (plan/machine_ops.h): groups of 32, a thread per instance. Of fixed steps several evaluations are one
-// launch, with the solver's preparation inside: they are collected until there are enough of them, or somebody wants to see what comes of
-// them. Where instances have steps of their own there is one launch for the preparation, one for both walks, one for the
-// follow-up, one for control. The host sends what an evaluation needs and does not wait for it.
+// Many instances in a device's memory (plan/machine_ops.h): groups of 32, a thread per instance, one launch for the solver's
+// preparation, one for both walks; where instances have steps of their own, one for its follow-up and one for control. The host
+// sends what an evaluation needs and does not wait for it.
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device_plan.h"
-#include "model/coordinates.h"
+#include "solver/vectors.h"
 #include <string.h>
 
 struct cal_batch {
@@ -15,7 +14,6 @@ struct cal_batch {
     cal_device_work work;
     size_t y_size, v_size, control_size; // doubles of all groups
     int groups, vector_count;
-    int stacks; // groups that have scratch memory: those that are walked at a time, or all where sums are kept there as well
     uint8_t* chosen;
     void* control;
     const cal_solver_ops* steered; // whose clocks are here; NULL: there are none
@@ -30,20 +28,13 @@ static void destroy(cal_batch* batch) {
     cal_free(batch);
 }
 
-// The ground's slots, at the bottom of every stack.
+// The ground's slots, at the bottom of every group's stack.
 static bool fill_ground(cal_batch* batch, const cal_state* state) {
     const size_t stride = batch->work.scratch_stride;
-    for (int g = 0; g < batch->stacks; g++)
+    for (int g = 0; g < batch->groups; g++)
         cal_device_write(batch->device, batch->work.context.scratch + (size_t)g * stride, state->context.scratch,
                          CAL_DOWN_COUNT * sizeof(double));
     return cal_device_wait(batch->device) == CAL_OK;
-}
-
-// The columns to the last one whose joints have quaternions; roots are the first ones.
-static int turning_columns(const cal_layout* layout) {
-    int count = layout->column_count;
-    while (count > 0 && cal_joint_quaternion(layout->columns[count - 1].kind) < 0) count--;
-    return count;
 }
 
 static double* take(cal_batch* batch, size_t doubles) {
@@ -82,7 +73,7 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     batch->vector_count = vectors;
     *work = plan->on_device->work;
     work->groups = groups;
-    work->slot_count = groups < CAL_BATCH_SLOTS ? groups : CAL_BATCH_SLOTS;
+    work->rates = true;
     work->y_stride = layout->y_size;
     work->v_stride = layout->v_size;
     work->control_stride = (size_t)layout->copies * (size_t)plan->model->actuator_count;
@@ -91,18 +82,14 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     batch->y_size = count * work->y_stride;
     batch->v_size = count * work->v_stride;
     batch->control_size = count * work->control_stride;
-    const size_t slots = (size_t)work->slot_count;
     cal_context* context = &work->context;
     context->y = take(batch, batch->y_size);
     context->ydot = take(batch, batch->y_size);
     context->tau = take(batch, batch->v_size);
-    context->force = cal_model_has_joint_forces(plan->model) ? take(batch, slots * work->v_stride) : context->tau;
+    context->force = cal_model_has_joint_forces(plan->model) ? take(batch, batch->v_size) : context->tau;
     context->control = take(batch, batch->control_size);
-    context->records = take(batch, slots * work->record_stride);
-    batch->stacks = steered ? groups : work->slot_count;
-    context->scratch = take(batch, (size_t)batch->stacks * work->scratch_stride);
-    work->turning_columns = turning_columns(layout);
-    if (work->turning_columns == 0) work->slot_y = take(batch, slots * work->y_stride);
+    context->records = take(batch, count * work->record_stride);
+    context->scratch = take(batch, count * work->scratch_stride);
     for (int i = 0; i < vectors && i < CAL_DEVICE_VECTORS; i++) work->vectors[i] = take(batch, batch->y_size);
     batch->chosen = cal_device_take(batch->device, &batch->memory, count * CAL_DEVICE_LANES);
     batch->control = cal_device_take(batch->device, &batch->memory, CONTROL_BYTES);
@@ -137,60 +124,44 @@ static size_t size_of(const cal_batch* batch, int vector) {
     return doubles * sizeof(double);
 }
 
-// Begins with the evaluations that were collected.
-static void begin_collected(cal_batch* batch) {
-    cal_device_work* work = &batch->work;
-    if (work->evaluations > 0 && work->turning_columns > 0)
-        cal_device_batch_turn(batch->device, work, batch->groups * work->turning_columns);
-    if (work->evaluations > 0) cal_device_batch_walk(batch->device, work, work->slot_count);
-    work->stepping = CAL_STEPPING_NONE;
-    work->evaluations = 0;
-}
-
 static cal_status write(cal_batch* batch, int vector, const double* values) {
-    begin_collected(batch);
     cal_device_write(batch->device, address(batch, vector), values, size_of(batch, vector));
     return cal_device_wait(batch->device);
 }
 
 static cal_status read(cal_batch* batch, int vector, double* values) {
-    begin_collected(batch);
     cal_device_read(batch->device, values, address(batch, vector), size_of(batch, vector));
     return cal_device_wait(batch->device);
 }
 
 static cal_status choose(cal_batch* batch, const uint8_t* chosen) {
-    begin_collected(batch);
     batch->work.chosen = chosen ? batch->chosen : NULL;
     if (chosen) cal_device_write(batch->device, batch->chosen, chosen, (size_t)batch->groups * CAL_DEVICE_LANES);
     return CAL_OK;
 }
 
-// Forward dynamics at y.
-static void walk(cal_batch* batch) {
-    cal_device_work work = batch->work;
-    work.evaluations = 1;
-    cal_device_batch_walk(batch->device, &work, work.slot_count);
+// Joint forces, and forward dynamics.
+static void walk(cal_batch* batch, const cal_device_work* work) {
+    const int parts = batch->groups * batch->plan->layout->column_count;
+    if (work->context.force != work->context.tau) cal_device_aba.batch_forces(batch->device, work, parts);
+    cal_device_aba.batch_walk(batch->device, work, batch->groups);
 }
 
+// Fixed steps: the state is evaluated where it is, and the derivative goes where it is kept; at stages between two states rates of
+// positions are not (batch_steps.cu).
 static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
-    cal_device_work* work = &batch->work;
-    if (!ops) {
-        double* const y = work->context.y;
-        begin_collected(batch);
-        work->context.y = work->vectors[0];
-        walk(batch);
-        work->context.y = y;
-        return CAL_OK;
-    }
-    const cal_device_solver* solver = cal_device_find_solver(ops);
-    if (!solver || !solver->stepping || ops->vector_count > batch->vector_count) return CAL_NOT_AVAILABLE;
-    const int most = work->turning_columns > 0 ? 1 : CAL_MAX_DOWN / ops->down_count;
-    if (work->stepping != solver->stepping || work->evaluations == most)
-        begin_collected(batch);
-    work->stepping = solver->stepping;
-    work->down_count = ops->down_count;
-    memcpy(work->numbers + work->evaluations++ * ops->down_count, down, (size_t)ops->down_count * sizeof(double));
+    const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
+    if (ops && (!solver || !solver->batch_step || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
+    cal_device_work work = batch->work;
+    const int kept = ops ? ops->derivative(down) : -1;
+    const bool between = ops && kept != CAL_ONE_STEP_F;
+    work.downs = NULL;                                                             // one `down` is everybody's
+    if (ops) memcpy(work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
+    if (solver) solver->batch_step(batch->device, &work, batch->groups);
+    if (!between) work.context.y = work.vectors[CAL_ONE_STEP_Y];
+    if (ops) work.context.ydot = work.vectors[kept];
+    work.rates = !between;
+    walk(batch, &work);
     return CAL_OK;
 }
 
@@ -205,7 +176,6 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
     cal_device_work* work = &batch->work;
     const cal_solver_ops* ops = batch->steered;
     if (!ops) return CAL_NOT_AVAILABLE;
-    begin_collected(batch);
     char* beginning = cal_allocate(beginning_size(work), 1);
     if (!beginning) return CAL_NO_MEMORY;
     cal_batch_clock* clock = (cal_batch_clock*)(void*)beginning;
@@ -226,7 +196,7 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
 static void advance_once(cal_batch* batch) {
     const cal_device_solver* solver = cal_device_find_solver(batch->steered);
     solver->batch_prepare(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
-    walk(batch);
+    walk(batch, &batch->work);
     solver->batch_sums(batch->device, &batch->work, batch->groups);
     solver->batch_steer(batch->device, &batch->work, batch->groups);
 }
@@ -237,7 +207,6 @@ static cal_status advance(cal_batch* batch, double time) {
     const int32_t none = 0;
     int32_t moving = 1;
     if (!batch->steered || !batch->work.chosen) return CAL_BAD_ARGUMENT; // kernels say there who moves no more
-    begin_collected(batch);
     batch->work.time = time;
     for (int rounds = FIRST_ROUNDS; moving; rounds = rounds < MOST_ROUNDS ? 2 * rounds : rounds) {
         for (int i = 0; i < rounds; i++) {
@@ -258,15 +227,11 @@ static cal_status read_clocks(cal_batch* batch, cal_batch_clock* clocks) {
     return cal_device_wait(batch->device);
 }
 
-static cal_status wait(cal_batch* batch) {
-    begin_collected(batch);
-    return cal_device_wait(batch->device);
-}
+static cal_status wait(cal_batch* batch) { return cal_device_wait(batch->device); }
 
 static cal_status interpolate(cal_batch* batch, const cal_solver_ops* ops, const void* control, double time) {
     const cal_device_solver* solver = cal_device_find_solver(ops);
     if (!solver || (control && ops->control_size > CONTROL_BYTES)) return CAL_NOT_AVAILABLE;
-    begin_collected(batch);
     cal_device_work work = batch->work;
     if (control) {
         cal_device_write(batch->device, batch->control, control, ops->control_size);

@@ -20,7 +20,7 @@ extern _Thread_local int cal_emulated_thread;
 // joints, for the scratch (layout.h) of its last blocks; a multiprocessor has 228 KB (sm_90), of which 1 KB per warp is the driver's,
 // and 65,536 registers.
 // More warps, each with less of both, take longer: what is left of the memory is the cache that constants stay in.
-enum { CAL_LIMB_STEPS = 4 };
+enum { CAL_LIMB_STEPS = 4, CAL_LIMB_WARPS = 8 };
 enum { CAL_LIMB_ROWS = 22, CAL_LIMB_DOUBLES = CAL_LIMB_STEPS * CAL_LIMB_ROWS * CAL_WIDTH };
 enum { CAL_FAST_BLOCKS = 3 }; // with less than a segment's rows
 // A part that goes down and up again has one port at most. Of a limb of balls the forces on it on their way inbound are there as well
@@ -53,15 +53,6 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
     if (sum == 0x1.23456789abcdep-1000) *anywhere = sum;
 }
 
-// Between numbers that a thread has written and reads (lane_memory.h, LOAD_FAR) that the compiler takes for numbers that nobody writes.
-#ifdef __CUDA_ARCH__
-#define CAL_WRITTEN asm volatile("" ::: "memory")
-#define CAL_WARP_MEETS __syncwarp()
-#else
-#define CAL_WRITTEN (void)0
-#define CAL_WARP_MEETS (void)0
-#endif
-
 // The same of launches that read ahead, which leave room.
 #define CAL_LET_START(work)                                                                                            \
     do {                                                                                                               \
@@ -70,7 +61,6 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 
 #ifdef CAL_CUDA_EMULATED
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
-#define CAL_OWN_SLOT CAL_OWN_WARP
 #define CAL_KERNEL static
 #define CAL_PHASE static
 #define CAL_BOUNDS(threads, blocks)
@@ -125,13 +115,6 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_EXTERN_C
 #else
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
-// Where a block is a warp: its number, asked for anew each time, so that nothing that follows from it stays in registers meanwhile.
-static __device__ __forceinline__ int cal_own_slot(void) {
-    int block;
-    asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(block));
-    return block;
-}
-#define CAL_OWN_SLOT cal_own_slot()
 #define CAL_KERNEL static __global__
 #define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };

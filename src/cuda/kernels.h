@@ -12,6 +12,7 @@ typedef struct cal_device_mechanics {
     cal_device_launch *forces, *velocity;
     cal_device_launch *trunk_down,
         *trunk_turn; // velocities of a trunk; its inertias and accelerations: of its teams; NULL: none
+    cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
     cal_device_launch* ports;                     // of assembly: how ports move as seen from bases
 } cal_device_mechanics;
 
@@ -31,10 +32,8 @@ typedef struct cal_device_solver {
     cal_device_launch* follow;                // of columns, before the sums
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
     cal_device_launch* end_sums; // the ground's: how many it pulls
-    cal_device_launch* batch_interpolate; // of groups' columns
-    // Of a batch, before its walk, of groups' columns; or how its preparation rides in the walk, which leaves nothing to follow up.
-    cal_device_launch* batch_prepare;
-    cal_device_stepping stepping;
+    cal_device_launch *batch_prepare, *batch_interpolate; // of groups' columns
+    cal_device_launch* batch_step; // of groups: the preparation of fixed steps (batch_steps.cu); NULL: it has none
     // Of groups whose instances have steps of their own: their follow-up with its sums; control; what begins. NULL: they cannot.
     cal_device_launch *batch_sums, *batch_steer, *batch_begin;
 } cal_device_solver;
@@ -46,9 +45,7 @@ extern const cal_device_mechanics cal_device_aba, cal_device_assembly;
 extern const cal_device_energy cal_device_energies;
 cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
-// Of warps that walk groups one after the other (work.slot_count): joint forces and all of forward dynamics, by articulated bodies.
-cal_device_launch cal_device_batch_walk;
-cal_device_launch cal_device_batch_turn; // of groups' columns: what of fixed steps does not ride in the walk, quaternions
+cal_device_launch cal_device_rk4_step, cal_device_euler_step;
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;

@@ -141,9 +141,9 @@ typedef struct joint_answer {
 LANE_INLINE joint_answer read_answer(const place* top, int kind, int wanted, int count) {
     const int step = wanted < count ? wanted : count - 1;
     const double *y = top->y + step * 2 * CAL_WIDTH, *record = top->record + step * cal_aba_record(kind) * CAL_WIDTH;
-    return (joint_answer){.gn = load3_record(record, LANE(RECORD_G)),
-                          .gf = load3_record(record, LANE(RECORD_G) + 3),
-                          .k = LOAD_RECORD(record, LANE(RECORD_K)),
+    return (joint_answer){.gn = load3_once(record, LANE(RECORD_G)),
+                          .gf = load3_once(record, LANE(RECORD_G) + 3),
+                          .k = LOAD_ONCE(record, LANE(RECORD_K)),
                           .q = LOAD_FAR(y, 0),
                           .v = LOAD_FAR(y, 1)};
 }

@@ -1,6 +1,6 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
 // SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, and SOLVER_STEER where each instance of a
-// batch can have control of its own, SOLVER_STEPPING where its preparation rides in a batch's walk; may be included again.
+// batch can have control of its own, SOLVER_STEP (a launch) where all of them have the same steps; may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -316,12 +316,14 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
     .follow = SOLVER(follow),
     .sums = SOLVER(sums),
     .end_sums = SOLVER(end_sums),
-    .batch_interpolate = SOLVER(batch_interpolate),
-#ifdef SOLVER_STEPPING
-    .stepping = SOLVER_STEPPING,
-#endif
 #ifdef SOLVER_STEER
     .batch_prepare = SOLVER(batch_prepare),
+#endif
+    .batch_interpolate = SOLVER(batch_interpolate),
+#ifdef SOLVER_STEP
+    .batch_step = SOLVER_STEP,
+#endif
+#ifdef SOLVER_STEER
     .batch_sums = SOLVER(batch_sums),
     .batch_steer = SOLVER(batch_steer),
     .batch_begin = SOLVER(batch_begin),
@@ -332,7 +334,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
 #undef SOLVER_STEER
-#undef SOLVER_STEPPING
+#undef SOLVER_STEP
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

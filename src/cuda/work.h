@@ -16,12 +16,7 @@
 //     band 2       ── group ──  ── group ──  ── group ──  ── group
 //     band 1, 0    joins side by side, each with a warp of its own
 //
-// Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps. There are as many warps as
-// multiprocessors have room for, and each has memory for what a walk keeps, which it uses for one group after the other, so that much of
-// it stays in the cache. Fixed steps ride along: a warp goes through several evaluations of a group before it takes the next one.
-//
-//     warp 0   group 0: prepare, walk, prepare, walk …   group 1056: prepare, walk …
-//     warp 1   group 1: prepare, walk, prepare, walk …   group 1057
+// Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once
 #include "pass/assembly.h"
 #include "pass/pass.h"
@@ -29,22 +24,12 @@
 
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
-enum { CAL_LIMB_WARPS = 8 };        // that walk limbs at a time on each of them (kernel.h)
-// Groups of a batch that are walked at a time; few on the host, so that tests have several in turn.
-#ifdef CAL_CUDA_EMULATED
-enum { CAL_BATCH_SLOTS = 2 };
-#else
-enum { CAL_BATCH_SLOTS = CAL_LIMB_WARPS * CAL_MULTIPROCESSORS };
-#endif
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,
     CAL_STAGE_PHASES = 2
 }; // as many teams as a cluster has on every GPU that has clusters
-
-// How a solver's preparation rides in the walk of a batch (batch_steps.h).
-typedef enum cal_device_stepping { CAL_STEPPING_NONE, CAL_STEPPING_RK4, CAL_STEPPING_EULER } cal_device_stepping;
 
 typedef struct cal_device_work {
     cal_layout layout;   // its arrays are the device's
@@ -78,14 +63,7 @@ typedef struct cal_device_work {
     const cal_step* steps;
     size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
     const uint8_t* chosen; // instances; NULL: all
-    // Its walk: so many groups at a time, each with records, scratch memory and joint forces of its own, and with room for the y of fixed steps'
-    // stages; NULL: that is each group's.
-    int slot_count;
-    double* slot_y;
-    // Fixed steps: evaluations in a row, and what control sends down with each, one after the other in `numbers`.
-    cal_device_stepping stepping;
-    int evaluations, down_count;
-    int turning_columns; // so many columns from the first on have all joints with quaternions, whose preparation is a launch by itself
+    bool rates;            // whether ydot gets the rates of positions of joints with one degree of freedom, too
     // Where each instance has steps of its own: its clock, control's memory and what that sends down; else NULL.
     cal_batch_clock* clocks;
     char* controls;

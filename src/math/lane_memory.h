@@ -5,13 +5,10 @@
 typedef lane memory __attribute__((may_alias));
 #define LOAD(p, i) (*(const memory*)((p) + (i)*CAL_WIDTH))
 #define STORE(p, i, value) (*(memory*)((p) + (i)*CAL_WIDTH) = (value))
-// The same for numbers that nobody reads again soon: a device's cache need not keep them. Those are the records of one model's walks; of a
-// batch's, which come back to them soon (CAL_RECORDS_SOON), the cache should.
+// The same for numbers that nobody reads again soon: a device's cache need not keep them.
 #undef LOAD_ONCE
-#undef LOAD_RECORD
 #undef LOAD_FAR
 #undef STORE_ONCE
-#undef STORE_RECORD
 #undef STORE_FAR
 #ifdef __CUDA_ARCH__
 // Not into a multiprocessor's own cache, which is small. What is read so is written by nobody meanwhile, and read whether or not it is
@@ -26,15 +23,8 @@ typedef lane memory __attribute__((may_alias));
 #define LOAD_ONCE(p, i) LOAD(p, i)
 #define STORE_ONCE(p, i, value) STORE(p, i, value)
 #endif
-#ifdef CAL_RECORDS_SOON
-#define LOAD_RECORD(p, i) LOAD_FAR(p, i)
-#define STORE_RECORD(p, i, value) STORE_FAR(p, i, value)
-#else
-#define LOAD_RECORD(p, i) LOAD_ONCE(p, i)
-#define STORE_RECORD(p, i, value) STORE_ONCE(p, i, value)
-#endif
-#define load3_record LANE(cal_load3_record)
-#define store3_record LANE(cal_store3_record)
+#define load3_once LANE(cal_load3_once)
+#define store3_once LANE(cal_store3_once)
 #define load3 LANE(cal_load3)
 #define store3 LANE(cal_store3)
 #define load_columns LANE(cal_load_columns)
@@ -45,11 +35,11 @@ typedef lane memory __attribute__((may_alias));
 #define store_turning LANE(cal_store_turning)
 LANE_INLINE v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
 LANE_INLINE void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
-LANE_INLINE v3 load3_record(const double* p, int i) {
-    return (v3){LOAD_RECORD(p, i), LOAD_RECORD(p, i + 1), LOAD_RECORD(p, i + 2)};
+LANE_INLINE v3 load3_once(const double* p, int i) {
+    return (v3){LOAD_ONCE(p, i), LOAD_ONCE(p, i + 1), LOAD_ONCE(p, i + 2)};
 }
-LANE_INLINE void store3_record(double* p, int i, v3 v) {
-    STORE_RECORD(p, i, v.x), STORE_RECORD(p, i + 1, v.y), STORE_RECORD(p, i + 2, v.z);
+LANE_INLINE void store3_once(double* p, int i, v3 v) {
+    STORE_ONCE(p, i, v.x), STORE_ONCE(p, i + 1, v.y), STORE_ONCE(p, i + 2, v.z);
 }
 LANE_INLINE m3 load_columns(const double* p, int i) { return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)}; }
 LANE_INLINE void store_columns(double* p, int i, m3 m) {

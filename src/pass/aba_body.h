@@ -173,8 +173,8 @@ LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* co
         const joint_turn turn = find_turn(kind, LOAD(y, 0), LOAD(y, 1), constants);
         v3 d;
         move_on(kind, m, &turn, &d);
-        store3_record(record, LANE(RECORD_Z), m->E.z);
-        store3_record(record, LANE(RECORD_D), d);
+        store3_once(record, LANE(RECORD_Z), m->E.z);
+        store3_once(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
         const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
                                 m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
@@ -340,9 +340,9 @@ LANE_INLINE void eliminate_joint(int kind, articulated* I, v3 z, v3 d, lane forc
 
 #define keep_response LANE(cal_keep_response)
 LANE_INLINE void keep_response(double* record, const joint_response* response) {
-    store3_record(record, LANE(RECORD_G), response->gn);
-    store3_record(record, LANE(RECORD_G) + 3, response->gf);
-    STORE_RECORD(record, LANE(RECORD_K), response->k);
+    store3_once(record, LANE(RECORD_G), response->gn);
+    store3_once(record, LANE(RECORD_G) + 3, response->gf);
+    STORE_ONCE(record, LANE(RECORD_K), response->k);
 }
 
 // The same with what it keeps; response: where it leaves U and D⁻¹, or NULL.
@@ -371,7 +371,7 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
     } else {
         lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
         if (implicit) armature = armature + LOAD(implicit, 0);
-        inbound_joint(kind, I, load3_record(record, LANE(RECORD_Z)), load3_record(record, LANE(RECORD_D)), LOAD(force, 0),
+        inbound_joint(kind, I, load3_once(record, LANE(RECORD_Z)), load3_once(record, LANE(RECORD_D)), LOAD(force, 0),
                       armature, record, response);
     }
 }
@@ -393,9 +393,9 @@ LANE_INLINE lane accelerate_joint(int kind, v3* al, v3* a, v3 z, v3 d, v3 gn, v3
 #define accelerate LANE(cal_accelerate)
 LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record, double* ydot) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
-        const v3 z = load3_record(record, LANE(RECORD_Z)), d = load3_record(record, LANE(RECORD_D));
-        const lane qdd = accelerate_joint(kind, al, a, z, d, load3_record(record, LANE(RECORD_G)),
-                                          load3_record(record, LANE(RECORD_G) + 3), LOAD_RECORD(record, LANE(RECORD_K)));
+        const v3 z = load3_once(record, LANE(RECORD_Z)), d = load3_once(record, LANE(RECORD_D));
+        const lane qdd = accelerate_joint(kind, al, a, z, d, load3_once(record, LANE(RECORD_G)),
+                                          load3_once(record, LANE(RECORD_G) + 3), LOAD_ONCE(record, LANE(RECORD_K)));
         STORE(ydot, 0, LOAD(y, 1));
         STORE(ydot, 1, qdd);
         return;

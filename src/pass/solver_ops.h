@@ -113,6 +113,8 @@ typedef struct cal_solver_ops {
                   cal_step_decision* decision);
     cal_prepare* prepare;
     cal_follow_up* follow_up; // NULL: of a copy that only looks on, without sums (cal_system_create_probe)
+    // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
+    int (*derivative)(const double* down);
     // Optional, of those who go on from what an evaluation has reached: whether they do so, and one column of it becomes context->y, as do sums
     // that it is in. For constraints, which close it (solver/system_closing.c).
     bool (*goes_on)(const double* down);

@@ -70,12 +70,11 @@ typedef struct cal_batch_ops {
     // Copies a vector of all groups from or to the host. y-shaped ones, v-shaped ones, controls: W × actuators a group.
     cal_status (*write)(cal_batch* batch, int vector, const double* values);
     cal_status (*read)(cal_batch* batch, int vector, double* values);
-    // Where a vector is in the device's memory, in which what was asked for may not be done yet.
+    // Where a vector is in the device's memory.
     double* (*address)(cal_batch* batch, int vector);
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
     cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
-    // One evaluation with a solver of fixed steps riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is
-    // done, and perhaps before it is begun: several may become one piece of work.
+    // One evaluation with a solver of fixed steps riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
     cal_status (*wait)(cal_batch* batch);
     // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.

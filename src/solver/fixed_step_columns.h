@@ -180,16 +180,24 @@ CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* 
 // The k of stage j = 1 … 4.
 CAL_DEVICE static inline int rk4_k(int j) { return j == 1 ? (int)CAL_ONE_STEP_F : (int)VECTOR_K + j - 2; }
 
+// Into which vector that is.
+CAL_DEVICE static inline int rk4_derivative(const double* down) { return rk4_k((int)down[DOWN_STAGE] + 1); }
+
+CAL_DEVICE static inline int euler_derivative(const double* down) {
+    (void)down;
+    return CAL_ONE_STEP_F;
+}
+
 CAL_WIDE static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                    double* shares) {
     (void)column;
-    keep_derivative(context, context->vectors[rk4_k((int)context->down[DOWN_STAGE] + 1)], block, shares);
+    keep_derivative(context, context->vectors[rk4_derivative(context->down)], block, shares);
 }
 
 CAL_WIDE static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                      double* shares) {
     (void)column;
-    keep_derivative(context, context->vectors[CAL_ONE_STEP_F], block, shares);
+    keep_derivative(context, context->vectors[euler_derivative(context->down)], block, shares);
 }
 
 CAL_DEVICE static void rk4_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
