@@ -120,7 +120,7 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     if (has_segments(column)) {
-        accelerate_joints(&context, column);
+        accelerate_joints(&context, column, true);
         return;
     }
     const double touched = touch_records(&work, &context, column);
@@ -169,7 +169,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
         else if (kind == CAL_STEP_UP)
             LANE(inbound_column)(&context, column);
     }
-    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i]);
+    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i], work.rates);
 }
 
 static void forces(cal_device* device, const cal_device_work* work, int warps) {

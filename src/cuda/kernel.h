@@ -286,19 +286,22 @@ CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work
     return piece;
 }
 
+// Whether the thread's instance of a group is among those chosen.
+CAL_DEVICE static inline bool is_chosen(const cal_device_work* work, int group) {
+    return !work->chosen || work->chosen[group * CAL_WIDTH + CAL_OWN_LANE];
+}
+
 // The thread's group of a batch; -1: none, or its instance is not among those chosen.
 CAL_DEVICE static inline int own_group(const cal_device_work* work) {
     const int group = CAL_OWN_WARP;
-    if (group >= work->groups) return -1;
-    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+    return group < work->groups && is_chosen(work, group) ? group : -1;
 }
 
 // Where a warp has one column of one group: the group, or -1.
 CAL_DEVICE static inline int own_part(const cal_device_work* work, const cal_column** column) {
     const int columns = work->layout.column_count, group = CAL_OWN_WARP / columns;
     *column = &work->layout.columns[CAL_OWN_WARP % columns];
-    if (group >= work->groups) return -1;
-    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+    return group < work->groups && is_chosen(work, group) ? group : -1;
 }
 
 // What kernels of assembly see of it.

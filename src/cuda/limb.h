@@ -29,8 +29,10 @@ LANE_FUNCTION void walk_limb(const cal_context* context, const cal_column* colum
         limb_run(CAL_PRISMATIC, context, column);
 }
 
-// waits: for the kernel before, which leaves what the parent's numbers are.
-LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context* context, const cal_column* column) {
+// waits: for the kernel before, which leaves what the parent's numbers are. rates: whether ydot gets the rates of positions too, which are the
+// velocities.
+LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context* context, const cal_column* column,
+                                        bool rates) {
     enum { AHEAD = 2 };
     const int count = column->block_count;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
@@ -58,7 +60,7 @@ LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context*
             turn_axes(kind, &E, &turned, &d);
             const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
             double* ydot = top.ydot + i * 2 * CAL_WIDTH;
-            STORE_FAR(ydot, 0, own.v);
+            if (rates) STORE_FAR(ydot, 0, own.v);
             STORE_FAR(ydot, 1, qdd);
         }
     }
@@ -68,25 +70,25 @@ LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context*
 }
 
 // Of a wide column whose joints have one degree of freedom.
-LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column, bool rates) {
     if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, false, context, column);
+        accelerate_turning_run(CAL_REVOLUTE, false, context, column, rates);
     else
-        accelerate_turning_run(CAL_PRISMATIC, false, context, column);
+        accelerate_turning_run(CAL_PRISMATIC, false, context, column, rates);
 }
 
 // The same, which reads its own numbers before it waits for the kernel before.
 LANE_FUNCTION void accelerate_joints_ahead(const cal_context* context, const cal_column* column) {
     if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, true, context, column);
+        accelerate_turning_run(CAL_REVOLUTE, true, context, column, true);
     else
-        accelerate_turning_run(CAL_PRISMATIC, true, context, column);
+        accelerate_turning_run(CAL_PRISMATIC, true, context, column, true);
 }
 
 // Accelerations of a wide column, and the axes at its end, which are found anew where the joints have one degree of freedom.
-LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_column* column, bool rates) {
     if (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) {
-        accelerate_joints(context, column);
+        accelerate_joints(context, column, rates);
     } else {
         LANE(accelerate_column)(context, column);
         if (column->child_count == 0) return;

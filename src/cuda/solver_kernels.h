@@ -1,7 +1,7 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
 // SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, SOLVER_STEER where each instance of a
-// batch can have control of its own, SOLVER_PREPARE_BLOCK where that of one block alone is another function, and SOLVER_AHEAD where a
-// follow-up reads ahead (the prefix of its functions); may be included again.
+// batch can have control of its own, SOLVER_STEP (a launch) where all of them have the same steps, SOLVER_PREPARE_BLOCK where that of one
+// block alone is another function, and SOLVER_AHEAD where a follow-up reads ahead (the prefix of its functions); may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -244,6 +244,7 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     for (int i = 0; ends && i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
 }
 
+#ifdef SOLVER_STEER
 // Most of the registers would be for quaternions, which few columns have.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_kernel)(const cal_device_work work) {
     CAL_AFTER_OTHERS;
@@ -255,19 +256,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_k
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
     SOLVER_PREPARE(&own, column);
 }
-
-CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    const cal_column* column;
-    const int group = own_part(&work, &column);
-    if (group < 0) return;
-    double* vectors[CAL_DEVICE_VECTORS];
-    double shares[SOLVER_SUMS];
-    const cal_context context = own_context(&work, group);
-    const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    for (int block = 0; block < column->block_count; block++)
-        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-}
+#endif
 
 CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
     CAL_AFTER_OTHERS;
@@ -366,10 +355,9 @@ SOLVER_LAUNCH(prepare)
 SOLVER_LAUNCH(interpolate)
 SOLVER_LAUNCH(follow)
 SOLVER_LAUNCH(sums)
-SOLVER_LAUNCH(batch_prepare)
-SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
 #ifdef SOLVER_STEER
+SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_sums)
 static void SOLVER(batch_steer)(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH_FAST(SOLVER(batch_steer_kernel), device, warps, CAL_WIDTH * work->control_bytes / sizeof(double), work);
@@ -388,9 +376,13 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
     .follow = SOLVER(follow),
     .sums = SOLVER(sums),
     .end_sums = SOLVER(end_sums),
+#ifdef SOLVER_STEER
     .batch_prepare = SOLVER(batch_prepare),
-    .batch_follow = SOLVER(batch_follow),
+#endif
     .batch_interpolate = SOLVER(batch_interpolate),
+#ifdef SOLVER_STEP
+    .batch_step = SOLVER_STEP,
+#endif
 #ifdef SOLVER_STEER
     .batch_sums = SOLVER(batch_sums),
     .batch_steer = SOLVER(batch_steer),
@@ -404,6 +396,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER_PREPARE_BLOCK
 #undef SOLVER_STEER
 #undef SOLVER_AHEAD
+#undef SOLVER_STEP
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

@@ -308,7 +308,7 @@ CAL_PHASE void accelerate_steps(const cal_context* context, const cal_column* co
 
 CAL_PHASE void accelerate_alone(const cal_context* context, const cal_column* column) {
     if (has_segments(column))
-        accelerate_joints(context, column);
+        accelerate_joints(context, column, true);
     else
         LANE(accelerate_column)(context, column);
 }

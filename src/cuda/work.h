@@ -67,6 +67,7 @@ typedef struct cal_device_work {
     const cal_step* steps;
     size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
     const uint8_t* chosen; // instances; NULL: all
+    bool rates;            // whether ydot gets the rates of positions of joints with one degree of freedom, too
     // Where each instance has steps of its own: its clock, control's memory and what that sends down; else NULL.
     cal_batch_clock* clocks;
     char* controls;

@@ -128,6 +128,8 @@ typedef struct cal_solver_ops {
     // its step accepts the step only when that derivative is known: it is the first evaluation of the next step.
     void (*interpolate)(const void* control, const cal_solver_context* context, const cal_column* column, double time,
                         double* out);
+    // Optional: what was sent down says afterwards that nobody interpolates the step that it completes, if it completes one.
+    void (*unseen)(double* down);
     // Whether control's memory and what it sends down, both from a file, are such that the functions above stay inside their vectors.
     bool (*sound)(const void* control, const double* down);
 } cal_solver_ops;

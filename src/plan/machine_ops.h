@@ -80,7 +80,7 @@ typedef struct cal_batch_ops {
     double* (*address)(cal_batch* batch, int vector);
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
     cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
-    // One evaluation with a solver riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
+    // One evaluation with a solver of fixed steps riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
     cal_status (*wait)(cal_batch* batch);
     // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.
