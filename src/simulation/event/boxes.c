@@ -308,8 +308,10 @@ cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal
 
 cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error) {
     int began = 0;
-    const cal_status status = renew(world, body, time, &began, error);
-    return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
+    cal_pairs_gather(world);
+    cal_status status = renew(world, body, time, &began, error);
+    if (status == CAL_OK) status = begin_pairs(world, body, began, time, error);
+    return cal_pairs_predict(world, status, error);
 }
 
 // Whether a pair is one that a group has been in charge of since it began, of two that stay in it: nothing is to be searched.
