@@ -161,12 +161,16 @@ static cal_box* make_boxes(const cal_world* world, const cal_contact_group* g) {
     const double pad = 0.5 * (g->near_margin + g->near_skin);
     for (int i = 0; boxes != NULL && i < count; i++) {
         const double* pose = g->near_poses + 7 * i;
-        if (world->bodies[g->bodies[i]].geometry == NULL) { // touches nothing, and is nowhere
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        if (part->geometry == NULL) { // touches nothing, and is nowhere
             boxes[i] = (cal_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
             continue;
         }
         const cal_pose at = cal_pose_make(pose, pose + 3);
-        cal_geometry_box(world->bodies[g->bodies[i]].geometry, &at, &boxes[i]);
+        if (part->component < 0 && part->def.motion == CAL_FIXED) // a height field has many corners
+            boxes[i] = part->solid->box;
+        else
+            cal_geometry_box(part->geometry, &at, &boxes[i]);
         boxes[i] = cal_box_pad(&boxes[i], pad);
     }
     return boxes;

@@ -59,6 +59,7 @@ static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
     for (int i = first; enough && i < end; i++) {
         cal_sim_body* part = &d->whole->bodies[i];
         part->noted = 0;
+        part->past_from = (double)NAN;
         part->prescribed = -1;
         own->moving += part->component >= 0;
         own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
