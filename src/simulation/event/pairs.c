@@ -455,10 +455,25 @@ static bool is_known(const cal_world* world, int body, double until) {
     return (c->ops->single && cal_component_is_fused(c)) || cal_free_body_is_known(world, body, until);
 }
 
-// Whether another worker can search for a pair, and that is worth its while.
-static bool can_share(const cal_world* world, const cal_pair* p, const horizon* h) {
-    return p->kind == CAL_PAIR_GENERAL && !h->exact && h->clear <= h->end && is_known(world, p->body[0], h->end) &&
-           is_known(world, p->body[1], h->end);
+// Follows a body as far as others look at it, where it flies.
+static bool make_known(cal_world* world, int body, double until) {
+    const cal_sim_body* part = &world->bodies[body];
+    cal_motion at;
+    if (part->component >= 0 && world->components[part->component].ops->single && !is_known(world, body, until) &&
+        cal_body_at(world, body, until, &at) != CAL_OK)
+        return false; // fails where it is looked at
+    return is_known(world, body, until);
+}
+
+// Whether another worker can search for a pair, and that is worth its while: as far as its boxes go at least.
+static bool can_share(cal_world* world, const cal_pair* p, horizon* h) {
+    if (p->kind != CAL_PAIR_GENERAL || h->exact || h->clear > h->end) return false;
+    if (is_known(world, p->body[0], h->end) && is_known(world, p->body[1], h->end)) return true;
+    const double until = fmin(h->end, boxes_end(world, p));
+    if (h->clear > until || !make_known(world, p->body[0], until) || !make_known(world, p->body[1], until)) return false;
+    h->last = h->last && until == h->end;
+    h->end = until;
+    return true;
 }
 
 // Counts go into a world of the part's own.
