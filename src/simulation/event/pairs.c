@@ -470,7 +470,8 @@ static bool can_share(cal_world* world, const cal_pair* p, horizon* h) {
     if (p->kind != CAL_PAIR_GENERAL || h->exact || h->clear > h->end) return false;
     if (is_known(world, p->body[0], h->end) && is_known(world, p->body[1], h->end)) return true;
     const double until = fmin(h->end, boxes_end(world, p));
-    if (h->clear > until || !make_known(world, p->body[0], until) || !make_known(world, p->body[1], until)) return false;
+    if (h->clear > until || !make_known(world, p->body[0], until) || !make_known(world, p->body[1], until))
+        return false;
     h->last = h->last && until == h->end;
     h->end = until;
     return true;
