@@ -121,7 +121,7 @@ static cal_status find_clusters(cal_domains* d, cal_clusters* out, cal_error* er
 
 // --- By load ------------------------------------------------------------------------------------------------------------------
 
-// What the domains have done since the last look: counts, the same in every run and on all ranks, and no times.
+// What the domains have done since the last look: counts, the same on all ranks, and no times.
 static void find_loads(cal_domains* d) {
     for (int i = 1; i <= d->count; i++) d->domains[i].load = (double)(d->domains[i].work - d->domains[i].seen_work);
 }

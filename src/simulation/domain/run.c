@@ -80,7 +80,7 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
 }
 
 // What events have done so far, each of which takes about as long as an event with none: looks at the distance of two bodies, and iterations of the
-// contact problem. Counts, the same in every run and on all ranks.
+// contact problem. Counts, the same on all ranks; on threads searches with help may end a little sooner.
 static int64_t work_of(const cal_world* view) { return view->report.checks + view->report.group_newton; }
 
 static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
