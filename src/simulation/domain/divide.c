@@ -11,10 +11,7 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum {
-    FEW_WINDOWS = 64, // after so many loads of domains are looked at in any case
-    LARGE = 1024      // bodies of a domain of which few are near its border
-};
+enum { FEW_WINDOWS = 64 }; // after so many loads of domains are looked at in any case
 
 static void add_boxes(const cal_world* whole, int component, cal_cluster* c) {
     const cal_component* own = &whole->components[component];
@@ -338,11 +335,11 @@ static void open_domains(cal_domains* d) {
 }
 
 // Whether several domains for each processor are worth what they tell each other: where the impacts of most bodies that move are searched for, which
-// takes several times as long as a formula; and where they are large. What a domain needs is then more likely in a core's caches.
+// takes several times as long as a formula.
 static bool are_several_worth(const cal_domains* d) {
     int moving = 0, balls = 0;
     for (int i = 1; i <= d->count; i++) moving += d->domains[i].moving, balls += d->domains[i].balls;
-    return 2 * balls < moving || moving / d->capacity >= LARGE;
+    return 2 * balls < moving;
 }
 
 // Components that come to a domain, in the order of their numbers, which is that of memory.
