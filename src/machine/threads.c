@@ -442,7 +442,8 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->user = def->user;
     machine->pinned = def->pinned || def->cores;
     machine->base.steady = machine->pinned || machine->runner;
-    machine->patience = is_crowded((int)workers, def->cores) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
+    machine->base.crowded = is_crowded((int)workers, def->cores);
+    machine->patience = machine->base.crowded ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);

@@ -99,10 +99,11 @@ struct cal_machine {
     int variant; // of the kernels: pass.h
     int processors;
     int far_nodes; // of so many per processor on the numbers are in memory, not in caches: columns are brief there (layout.h)
-    bool steady; // all processors work, whatever else their cores do: measurements, and where a core each is promised
-    bool owned;  // a device that is the `nested` of another machine
-    bool device; // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
-    int keep;    // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
+    bool steady;  // all processors work, whatever else their cores do: measurements, and where a core each is promised
+    bool crowded; // processors share cores: one that waits for another one waits for its turn
+    bool owned;   // a device that is the `nested` of another machine
+    bool device;  // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
+    int keep;     // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
     cal_costs costs;            // for choosing owners
     struct cal_machine* nested; // the device of this process, where instances live (cal_machine_nest); NULL: none
     char name[24];              // of both

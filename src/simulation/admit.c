@@ -119,13 +119,12 @@ static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first
 // A fixed body, whose box is for good; who is near it is found from here on where nobody else looks for it.
 static cal_status insert_fixed(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    cal_box box;
     cal_broad_changes changes;
     part->box_end = (double)INFINITY;
-    cal_geometry_box(part->geometry, &part->solid->at.pose, &box);
-    const cal_status status = part->form == CAL_FORM_PLANE ? cal_broad_move_plane(world->broad, body, part->balls[0],
-                                                                                  part->balls[0][3], &changes)
-                                                           : cal_broad_move(world->broad, body, &box, &changes);
+    const cal_status status =
+        part->form == CAL_FORM_PLANE
+            ? cal_broad_move_plane(world->broad, body, part->balls[0], part->balls[0][3], &changes)
+            : cal_broad_move(world->broad, body, &part->solid->box, &changes);
     if (status != CAL_OK) return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
     return cal_box_begin_pairs(world, body, &changes, world->time, error);
 }

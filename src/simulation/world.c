@@ -146,26 +146,13 @@ void cal_world_destroy(cal_world* world) {
     cal_pair_table_destroy(&world->table);
     cal_events_destroy(&world->events);
     cal_broad_destroy(world->broad);
-    void* const lists[] = {world->bodies,
-                           world->components,
-                           world->unused_components,
-                           world->junctions,
-                           world->ignored,
-                           world->ignored_overlaps,
-                           world->unused_junctions,
-                           world->collision_hooks,
-                           world->periodic_hooks,
-                           world->changes,
-                           world->stack,
-                           world->partners,
-                           world->scratch,
-                           world->impacts,
-                           world->log.events,
-                           world->log.junctions,
-                           world->owned,
-                           world->models,
-                           world->ended,
-                           world};
+    void* const lists[] = {world->bodies,           world->components,      world->unused_components,
+                           world->junctions,        world->ignored,         world->ignored_overlaps,
+                           world->unused_junctions, world->collision_hooks, world->periodic_hooks,
+                           world->changes,          world->stack,           world->partners,
+                           world->searches,         world->scratch,         world->impacts,
+                           world->log.events,       world->log.junctions,   world->owned,
+                           world->models,           world->ended,           world};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 

@@ -31,6 +31,13 @@ typedef struct cal_near_pair {
     double apart; // there is no contact as long as the ways of both since then and the margin are less together
 } cal_near_pair;
 
+// What one of several workers has found for such a pair; more contacts than these are looked for again.
+enum { CAL_LOOK_CONTACTS = 16 };
+typedef struct cal_group_look {
+    int near, count;
+    cal_group_contact contacts[CAL_LOOK_CONTACTS];
+} cal_group_look;
+
 typedef struct cal_contact_group {
     cal_group group; // what the integrator sees
     cal_group_member* units;
@@ -56,6 +63,8 @@ typedef struct cal_contact_group {
     cal_group_contact* found[2]; // contacts of the present search, and of the last one
     int found_capacity[2];
     bool searched; // there was one with these pairs
+    cal_group_look* looks;
+    int look_capacity;
     size_t memory_count;
     int at_v, at_bow, at_memory, at_rest; // in a state
     int at_arrival,
