@@ -157,7 +157,7 @@ static int store(const cal_option* option, const char* text) {
 
 static int reject_unknown(const cal_usage* usage, const cal_option* options, size_t option_count, const char* dashes,
                           const char* name, size_t length) {
-    const char* names[96] = {"help"};
+    const char* names[1 + CAL_MOST_OPTIONS] = {"help"};
     int count = 1;
     for (size_t i = 0; i < option_count && count < (int)CAL_ARRAY_COUNT(names); i++) names[count++] = options[i].name;
     char text[64];
@@ -185,6 +185,9 @@ int cal_options_parse_given(const cal_usage* usage, const cal_option* options, s
                             char** argv, int* argument_count, bool* given) {
     int plain = 0;
     bool options_over = false;
+    const char* values[CAL_MOST_OPTIONS] = {NULL}; // as they were given
+    if (option_count > CAL_MOST_OPTIONS)
+        return cal_complain(CAL_EXIT_FAILED, "%s has more than %d options", usage->command, CAL_MOST_OPTIONS);
     // Help is answered whatever else the line contains.
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -215,6 +218,11 @@ int cal_options_parse_given(const cal_usage* usage, const cal_option* options, s
                                     option->argument);
             value = argv[++i];
         }
+        const char** before = &values[option - options];
+        if (*before && option->kind != CAL_OPTION_TEXTS && strcmp(*before, value) != 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s is given twice, as '%s' and as '%s'; which one?", option->name,
+                                *before, value);
+        *before = value;
         int status = store(option, value);
         if (status != CAL_OPTIONS_PARSED) return status;
         if (given) given[option - options] = true;

@@ -13,8 +13,8 @@ typedef enum cal_option_kind {
     CAL_OPTION_CHOICE  // const char*: one of choice(0), choice(1), … up to NULL
 } cal_option_kind;
 
-// Of one option: a motion for each joint of a large robot.
-enum { CAL_MOST_TEXTS = 64 };
+// Of one command, and texts of one option: a motion for each joint of a large robot.
+enum { CAL_MOST_OPTIONS = 96, CAL_MOST_TEXTS = 64 };
 typedef struct cal_texts {
     const char* items[CAL_MOST_TEXTS];
     int count;
@@ -43,7 +43,8 @@ typedef struct cal_usage {
 #define CAL_ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 // Reads argv[1] and on. Returns CAL_OPTIONS_PARSED, with the plain arguments moved to argv[1] … argv[*argument_count], or
-// the status to exit with: 0 after --help was answered, 2 after a complaint.
+// the status to exit with: 0 after --help was answered, 2 after a complaint. An option that is given twice with two values is a
+// mistake where it can have only one.
 int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t option_count, int argc, char** argv,
                       int* argument_count);
 // The same, and says of each option whether it was given.

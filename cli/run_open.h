@@ -38,7 +38,6 @@ typedef struct cal_run_options {
     bool normal, everywhere, adapt;
 } cal_run_options;
 
-enum { CAL_MOST_OPTIONS = 96 };
 // An option table that grows, and which of its options were given.
 typedef struct cal_option_table {
     cal_option rows[CAL_MOST_OPTIONS];

@@ -74,8 +74,9 @@ int cal_command_sim(int argc, char** argv) {
          "continue from a checkpoint, to --time; rows are added to the CSV", 0, 0, NULL},
         {"save", CAL_OPTION_TEXT, &o.save, "FILE", "write the final state as a file, for --start and 'eval --state'", 0,
          0, NULL},
-        {"at", CAL_OPTION_TEXT, &o.at, "EVENTS",
-         "T:connect:NAME, T:disconnect:NAME, T:catch:NAME (an inelastic impact as soon as the gap closes), with commas",
+        {"at", CAL_OPTION_TEXTS, &o.at, "EVENTS",
+         "T:connect:NAME, T:disconnect:NAME, T:catch:NAME (an inelastic impact as soon as the gap closes), with "
+         "commas; may be given again",
          0, 0, NULL},
         {"check", CAL_OPTION_FLAG, &o.check, NULL,
          "test every frame's accelerations against the equations of motion (ball and free joints)", 0, 0, NULL},

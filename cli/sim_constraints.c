@@ -73,16 +73,24 @@ static int read_event(const char* text, size_t length, const cal_model* model, c
     return CAL_EXIT_DONE;
 }
 
-int cal_events_read(const char* text, const cal_model* model, cal_events* out) {
+int cal_events_read(const cal_texts* texts, const cal_model* model, cal_events* out) {
     *out = (cal_events){0};
-    if (!text) return CAL_EXIT_DONE;
-    int count = 1;
-    for (const char* p = text; *p; p++) count += *p == ',';
-    out->list = calloc((size_t)count, sizeof *out->list);
-    if (!out->list) return cal_complain(CAL_EXIT_FAILED, "no memory for %d events", count);
+    int room = texts->count;
+    for (int i = 0; i < texts->count; i++)
+        for (const char* p = texts->items[i]; *p; p++) room += *p == ',';
+    if (room == 0) return CAL_EXIT_DONE;
+    out->list = calloc((size_t)room, sizeof *out->list);
+    if (!out->list) return cal_complain(CAL_EXIT_FAILED, "no memory for %d events", room);
     int status = CAL_EXIT_DONE;
-    for (; out->count < count && status == CAL_EXIT_DONE; text += strcspn(text, ",") + 1)
-        status = read_event(text, strcspn(text, ","), model, &out->list[out->count++]);
+    for (int i = 0; i < texts->count && status == CAL_EXIT_DONE; i++) {
+        const char* text = texts->items[i];
+        for (bool more = true; more && status == CAL_EXIT_DONE;) {
+            const size_t length = strcspn(text, ",");
+            status = read_event(text, length, model, &out->list[out->count++]);
+            more = text[length] == ',';
+            text += length + more;
+        }
+    }
     if (status == CAL_EXIT_DONE)
         for (int i = 1; i < out->count; i++) // few of them, and the order of equal times must stay
             for (int k = i; k > 0 && out->list[k].time < out->list[k - 1].time; k--) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "calder/calder_run.h"
 #include "command.h"
+#include "options.h"
 
 // The forms of --constraint-form.
 const char* cal_constraint_form_choice(int index);
@@ -19,7 +20,7 @@ typedef struct cal_events {
     int count, next;
 } cal_events;
 
-int cal_events_read(const char* text, const cal_model* model, cal_events* out); // text may be NULL: none
+int cal_events_read(const cal_texts* texts, const cal_model* model, cal_events* out); // of all texts together
 void cal_events_free(cal_events* events);
 void cal_events_skip(cal_events* events, double time); // those up to a time have happened already
 double cal_events_due(const cal_events* events);       // time of the next one, or infinity

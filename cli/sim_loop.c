@@ -172,7 +172,7 @@ static int prepare(loop* l) {
     l->run = l->opened->run;
     l->fps = choose_fps(l);
     l->spacing = find_spacing(l->run, l->fps);
-    if (o->at) status = cal_events_read(o->at, l->opened->model, &l->events);
+    if (o->at.count > 0) status = cal_events_read(&o->at, l->opened->model, &l->events);
     if (status == CAL_EXIT_DONE) status = o->resume ? resume(l) : begin(l);
     if (status != CAL_EXIT_DONE || !cal_is_first_rank()) return status;
     status = open_recording(l);
@@ -445,6 +445,9 @@ int cal_sim_loop(cal_opened* opened, const cal_sim_options* options) {
                          "justifies %.2g: "
                          "use a smaller one, or another solver",
                          opened->name, fabs(l.balance.relative), l.balance.justified);
+        if (status == CAL_EXIT_DONE && !l.interrupted && l.events.next < l.events.count)
+            cal_complain(0, "--at: %d of %d events come after the end, %g s; the first of them at %g s",
+                         l.events.count - l.events.next, l.events.count, options->time, cal_events_due(&l.events));
         if (status == CAL_EXIT_DONE && l.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", cal_run_time(l.run), options->time);
         if (status == CAL_EXIT_DONE) cal_mention_issues(opened->name, opened->read);

@@ -5,8 +5,8 @@
 
 typedef struct cal_sim_options {
     double time, fps, every; // NaN: the kind's own time and frame rate
-    cal_texts out;
-    const char *columns, *plot, *events, *checkpoint, *resume, *save, *at;
+    cal_texts out, at;
+    const char *columns, *plot, *events, *checkpoint, *resume, *save;
     bool check, forces, json;
 } cal_sim_options;
 

@@ -52,6 +52,8 @@ static void names_every_mistake(void** unused) {
         {"sim chain --solver magic", "allowed: auto, gear"},
         {"sim chain --json=yes", "--json takes no value"},
         {"sim chain --lanes 3", "--lanes '3'"},
+        {"sim chain --tol 1e-3 --json --tol=1e-6", "--tol is given twice, as '1e-3' and as '1e-6'"},
+        {"bench forward --lanes 1 --lanes 2", "--lanes is given twice"},
 #ifdef CALDER_HAVE_EXPAT
         {"sim robot.xml", "cannot open 'robot.xml'"},
         {"sim robot.urdf", "cannot open 'robot.urdf'"},
@@ -263,6 +265,17 @@ static void stops_where_the_energy_explodes(void** unused) {
     o = cal_test_run("sim chain:n=3,start=1 --solver euler --step 0.1 --time 20 --resume wild.cal");
     assert_non_null(strstr(o.err, "the energy explodes"));
     cal_test_release(&o);
+    // So does a batch, by the instance: also where a step is so long that only the energy has no number.
+    const char* const batches[][2] = {
+        {"sim chain:n=3,start=1 --batch 3 --solver euler --step 0.1 --time 20", "the energy explodes"},
+        {"sim chain:n=3 --batch 3 --step 16 --time 0.02", "the energy is not finite"}};
+    for (int i = 0; i < 2; i++) {
+        o = cal_test_run(batches[i][0]);
+        assert_int_equal(o.status, 1);
+        assert_non_null(strstr(o.err, "instance 0: "));
+        assert_non_null(strstr(o.err, batches[i][1]));
+        cal_test_release(&o);
+    }
     // One that its tolerance does not justify says so, and goes on.
     o = cal_test_run_well("sim chain:n=3,start=1 --time 2 --json");
     assert_string_equal(o.err, "");

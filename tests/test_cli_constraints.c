@@ -18,6 +18,7 @@ static void names_every_mistake(void** unused) {
         {"sim fivebar --at 1:cut:hands", "connect, catch, disconnect"},
         {"sim fivebar --at 1:disconnect:feet", "no constraint 'feet'"},
         {"sim fivebar --at 1:disconnect:hands,", "TIME:ACTION:CONSTRAINT"},
+        {"sim fivebar --at 1:disconnect:hands --at 1", "TIME:ACTION:CONSTRAINT"},
         {"sim fivebar --batch 4 --checkpoint x.cal", "--checkpoint is for a model"},
         {"sim chain --rps 4", "no constraints"},
         {"sim rail --rps 4 --stabilize projection", "literal, baumgarte, none"},
@@ -138,11 +139,20 @@ static void events_happen_at_their_times(void** unused) {
     assert_true(cal_test_number_after(whole.out, "constraint_rows") == 4.0);
     assert_true(cal_test_number_after(open.out, "constraint_rows") == 2.0);
     assert_true(cal_test_number_after(caught.out, "constraint_rows") == 4.0);
-    cal_test_release(&whole), cal_test_release(&open), cal_test_release(&caught);
+    // Given again, it is more of them.
+    cal_test_outcome again =
+        cal_test_run_well("sim fourbar --time 0.2 --at 0.10001:catch:B2 --at 0.1:disconnect:B2 --json");
+    const char *caught_hash = strstr(caught.out, "\"state_hash\""), *again_hash = strstr(again.out, "\"state_hash\"");
+    assert_true(caught_hash && again_hash && strncmp(caught_hash, again_hash, 32) == 0);
+    cal_test_release(&whole), cal_test_release(&open), cal_test_release(&caught), cal_test_release(&again);
     // Too far apart to be connected again.
     cal_test_outcome o = cal_test_run("sim fourbar --time 1 --at 0.1:disconnect:B2,0.9:connect:B2");
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "cannot be connected"));
+    cal_test_release(&o);
+    // Those that come too late are not passed over in silence.
+    o = cal_test_run_well("sim fourbar --time 0.2 --at 0.1:disconnect:B2 --at 0.2:catch:B2,5:connect:B2 --json");
+    assert_non_null(strstr(o.err, "1 of 3 events come after the end, 0.2 s; the first of them at 5 s"));
     cal_test_release(&o);
     // Resumed in between, it ends with the same bits.
     o = cal_test_run_well("sim fourbar --time 0.3 --at 0.1:disconnect:B2 --json");

@@ -167,6 +167,86 @@ static void short_steps_take_little_memory(void** state) {
     end(sim, model);
 }
 
+// What is no number, or has no end, is refused where a world or a shape of it is made, as the builder does.
+static void worlds_take_finite_numbers(void** state) {
+    (void)state;
+    const double wrong[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        for (int field = 0; field < 4; field++) {
+            cal_world_def def = cal_default_world_def();
+            cal_world* world = NULL;
+            double* const fields[] = {&def.friction, &def.contact_speed, &def.restitution, &def.gravity[1]};
+            *fields[field] = wrong[i];
+            assert_int_equal(cal_world_create(&def, &world, NULL), CAL_BAD_ARGUMENT);
+            def = cal_default_world_def();
+            assert_int_equal(cal_world_create(&def, &world, NULL), CAL_OK);
+            const cal_world_body_def ball = cal_default_world_body_def();
+            cal_body_id id;
+            assert_int_equal(cal_world_add_body(world, &ball, &id, NULL), CAL_OK);
+            cal_shape_def shape = cal_default_shape_def();
+            shape.kind = CAL_SPHERE;
+            shape.friction = wrong[i];
+            assert_int_equal(cal_world_add_shape(world, id, &shape, NULL, NULL), CAL_BAD_ARGUMENT);
+            cal_world_destroy(world);
+        }
+}
+
+static void models_take_finite_numbers(void** state) {
+    (void)state;
+    cal_sensor_def sensor = cal_default_sensor_def();
+    cal_site_def site = cal_default_site_def();
+    cal_pair_def pair = cal_default_pair_def();
+    sensor.kind = CAL_SENSOR_FRAME_POSITION;
+    sensor.body = sensor.reference = site.body = 0;
+    pair.shape[0] = 0, pair.shape[1] = 1;
+    double field[3] = {0.0, -0.5, 0.0};
+    double* const numbers[] = {NULL,
+                               &field[0],
+                               &sensor.cutoff,
+                               &sensor.position[1],
+                               &sensor.quaternion[2],
+                               &sensor.reference_position[0],
+                               &sensor.reference_quaternion[3],
+                               &site.size[1],
+                               &pair.friction};
+    const double wrong[] = {(double)NAN, (double)INFINITY};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        for (int k = 0; k < 2; k++) {
+            const double before = i > 0 ? *numbers[i] : 0.0;
+            if (i > 0) *numbers[i] = wrong[k];
+            cal_builder* builder = begin();
+            const int body = add_body(builder, CAL_GROUND, 0.0, 0.0, 1.0, 0.0);
+            add_joint(builder, body, CAL_REVOLUTE, 0.0, 0.0, 0.0);
+            add_shape(builder, body, CAL_SPHERE, sphere_radius, 0.0);
+            add_shape(builder, CAL_GROUND, CAL_SPHERE, sphere_radius, 1.0);
+            cal_builder_set_magnetic_field(builder, field);
+            cal_builder_add_sensor(builder, &sensor);
+            cal_builder_add_site(builder, &site);
+            cal_builder_add_pair(builder, &pair);
+            cal_model* model = NULL;
+            cal_error error = {CAL_OK, ""};
+            assert_int_equal(cal_builder_finish(builder, &model, &error), i == 0 ? CAL_OK : CAL_BAD_MODEL);
+            assert_true(i == 0 || strstr(error.text, "finite") != NULL);
+            cal_builder_destroy(builder);
+            cal_model_destroy(model);
+            if (i > 0) *numbers[i] = before;
+        }
+}
+
+// A spring that is not there has no energy, however far it would be stretched.
+static void a_slider_without_a_spring_has_an_energy_anywhere(void** state) {
+    (void)state;
+    cal_builder* builder = begin();
+    const int body = add_body(builder, CAL_GROUND, 0.0, 0.0, 1.0, 0.0);
+    add_joint(builder, body, CAL_PRISMATIC, 0.0, 1e200, 0.0);
+    cal_model* model = NULL;
+    cal_sim* sim = open_sim(builder, "gear", 1e-6, &model);
+    double kinetic, potential;
+    assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
+    assert_true(kinetic == 0.0 && isfinite(potential));
+    end(sim, model);
+}
+
 // Nothing at all is a model, and time goes on in it.
 static void nothing_is_simulated(void** state) {
     (void)state;
@@ -185,6 +265,9 @@ int main(void) {
         cmocka_unit_test(fast_bodies_arrive),
         cmocka_unit_test(what_cannot_be_carried_is_said),
         cmocka_unit_test(short_steps_take_little_memory),
+        cmocka_unit_test(worlds_take_finite_numbers),
+        cmocka_unit_test(models_take_finite_numbers),
+        cmocka_unit_test(a_slider_without_a_spring_has_an_energy_anywhere),
         cmocka_unit_test(nothing_is_simulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

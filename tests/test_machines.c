@@ -1,9 +1,11 @@
 // One answer on every machine: threads give the bits of one core, whatever their number and whoever computes what.
+#define _GNU_SOURCE
 #include "base/random.h"
 #include "plan/machine_ops.h"
 #include "support.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,6 +327,25 @@ static void test_a_small_model_stays_on_one_core(void** state) {
     cal_model_destroy(model);
 }
 
+// A process that was given one core of several makes no threads that would wait for each other on it.
+static void test_threads_are_as_many_as_the_cores_of_the_process(void** state) {
+    (void)state;
+    cpu_set_t before, one;
+    assert_int_equal(0, sched_getaffinity(0, sizeof before, &before));
+    cal_machine* machine = make_threads(0, 0);
+    assert_int_equal(CPU_COUNT(&before), cal_machine_processors(machine));
+    cal_machine_destroy(machine);
+    size_t core = 0;
+    while (!CPU_ISSET(core, &before)) core++;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    assert_int_equal(0, sched_setaffinity(0, sizeof one, &one));
+    machine = make_threads(0, 0);
+    assert_int_equal(0, sched_setaffinity(0, sizeof before, &before));
+    assert_int_equal(1, cal_machine_processors(machine));
+    cal_machine_destroy(machine);
+}
+
 static void test_bad_calls_say_what_is_wrong(void** state) {
     (void)state;
     cal_machine* machine;
@@ -357,6 +378,7 @@ int main(void) {
         cmocka_unit_test(test_a_users_own_threads_do_the_work),
         cmocka_unit_test(test_a_busy_machine_refuses_a_second_execution),
         cmocka_unit_test(test_a_small_model_stays_on_one_core),
+        cmocka_unit_test(test_threads_are_as_many_as_the_cores_of_the_process),
         cmocka_unit_test(test_bad_calls_say_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

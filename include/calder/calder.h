@@ -614,7 +614,7 @@ cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
 typedef void cal_task_runner(void* user, int count, void (*task)(void* argument, int index), void* argument);
 /// How to make a machine of threads; from cal_default_threads_def.
 typedef struct cal_threads_def {
-    int workers;      ///< the caller's thread included; 0: one for each core
+    int workers;      ///< the caller's thread included; 0: one for each core that the process may use
     int lanes;        ///< as for cal_machine_serial
     bool pinned;      ///< the caller's thread to core 0, the others to the cores after it
     const int* cores; ///< the core of each worker, several may share one; NULL: as pinned says. Only read when made

@@ -138,7 +138,9 @@ cal_status cal_loops_inverse(const cal_model* model, double time, const double* 
                              const bool* actuated, double* tau, cal_error* error) {
     if (!model || !q || !v || !qdd || !tau)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: something is NULL");
-    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: the time must be finite");
+    if (!isfinite(time) || !cal_all_finite(q, model->q_count) || !cal_all_finite(v, model->v_count) ||
+        !cal_all_finite(qdd, model->v_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: time, q, v and qdd must be finite");
     cal_constraints* set = NULL;
     if (model->constraint_count == 0 && !actuated) return CAL_OK;
     if (cal_constraints_create(model, &set)) return no_memory(model, error);
@@ -163,6 +165,8 @@ cal_status cal_loops_inverse(const cal_model* model, double time, const double* 
         // Of all forces that differ by Aᵀλ the smallest are those that have no part along A's rows.
         cal_projector_apply(&projector, tau);
         if (!status && actuated) status = actuate(model, &projector, actuated, one, room, room + n, tau, error);
+        if (!status && !cal_all_finite(tau, model->v_count))
+            status = cal_fail(error, CAL_NOT_FINITE, "the forces are not finite");
     }
     cal_free(A), cal_free(numbers), cal_free(one), cal_free(room), cal_free(memory);
     cal_constraints_destroy(set);
@@ -172,6 +176,8 @@ cal_status cal_loops_inverse(const cal_model* model, double time, const double* 
 cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* rows, int* rank, cal_error* error) {
     if (!model || !q || !rows || !rank)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_redundant: something is NULL");
+    if (!cal_all_finite(q, model->q_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_redundant: positions must be finite");
     cal_constraints* set = NULL;
     *rank = 0;
     if (model->constraint_count == 0) return CAL_OK;

@@ -395,12 +395,18 @@ static cal_status start_workers(threads_machine* machine, const int* cores, cal_
     return CAL_OK;
 }
 
+// Cores that this process may use, which may be fewer than there are (taskset, containers).
+static long usable_cores(void) {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 // Whether workers share cores, so that one that waits must give its core away.
 static bool is_crowded(int workers, const int* cores) {
     for (int i = 1; cores && i < workers; i++)
         for (int k = 0; k < i; k++)
             if (cores[k] == cores[i]) return true;
-    return workers > sysconf(_SC_NPROCESSORS_ONLN);
+    return workers > usable_cores();
 }
 
 void cal_machine_vary(cal_machine* base, uint64_t seed) {
@@ -412,7 +418,7 @@ cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie
 cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_threads: out must not be NULL");
     *out = NULL;
-    if (def->cookie != cal_default_threads_def().cookie)
+    if (!def || def->cookie != cal_default_threads_def().cookie)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "the definition of the threads machine is not from cal_default_threads_def");
     for (int i = 0; def->cores && i < def->workers; i++)
@@ -422,7 +428,7 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     if (def->cores && def->workers < 1)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cores are given for threads, and their number is not");
     long workers = def->workers;
-    if (workers == 0) workers = sysconf(_SC_NPROCESSORS_ONLN);
+    if (workers == 0) workers = usable_cores();
     if (workers < 1 || workers > MOST_WORKERS)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the number of threads must be 0 (all cores) to %d, not %ld",
                         MOST_WORKERS, workers);

@@ -225,11 +225,18 @@ static bool is_relative(cal_sensor_kind kind) {
     return kind >= CAL_SENSOR_FRAME_POSITION && kind <= CAL_SENSOR_FRAME_ANGULAR_VELOCITY;
 }
 
+static bool is_frame(const double position[3], const double quaternion[4]) {
+    return cal_all_finite(position, 3) && cal_all_finite(quaternion, 4) && cal_length(quaternion, 4) > 0.0;
+}
+
 static cal_status validate_sensor(const cal_model* model, int number, cal_error* error) {
     const cal_sensor_def* def = &model->kept.sensors[number];
     char who[TEXT];
     cal_describe("sensor", def->name, number, who, sizeof who);
     if (cal_sensor_size(def->kind) == 0) return cal_fail(error, CAL_BAD_MODEL, "%s: there is no such kind", who);
+    if (!is_magnitude(def->cutoff))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its cutoff is %g; it must be finite and not negative", who,
+                        def->cutoff);
     int count = 0;
     switch (def->kind) {
     case CAL_SENSOR_JOINT_POSITION:
@@ -253,6 +260,9 @@ static cal_status validate_sensor(const cal_model* model, int number, cal_error*
         if (def->reference != CAL_NONE && (def->reference < CAL_GROUND || def->reference >= model->body_count))
             return cal_fail(error, CAL_BAD_MODEL, "%s: it is relative to body %d, but there are bodies 0 to %d only",
                             who, def->reference, model->body_count - 1);
+        if (!is_frame(def->position, def->quaternion) ||
+            (def->reference != CAL_NONE && !is_frame(def->reference_position, def->reference_quaternion)))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: its position or quaternion is not finite, or zero", who);
         if (def->kind == CAL_SENSOR_TOUCH &&
             (!(def->zone_size[0] > 0.0 && def->zone_size[1] >= 0.0 && def->zone_size[2] >= 0.0) ||
              !cal_all_finite(def->zone_size, 3) || def->zone == CAL_PLANE || def->zone == CAL_MESH ||
@@ -278,6 +288,8 @@ static cal_status validate_surroundings(const cal_model* model, cal_error* error
     cal_status status = CAL_OK;
     if (!is_magnitude(medium->density) || !is_magnitude(medium->viscosity) || !cal_all_finite(medium->wind, 3))
         return cal_fail(error, CAL_BAD_MODEL, "the medium's density and viscosity must be finite and not negative");
+    if (!cal_all_finite(model->kept.magnetic_field, 3))
+        return cal_fail(error, CAL_BAD_MODEL, "the magnetic field is not finite");
     for (int i = 0; status == CAL_OK && i < model->kept.drag_count; i++) status = validate_drag(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->kept.sensor_count; i++) status = validate_sensor(model, i, error);
     return status;

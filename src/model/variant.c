@@ -67,6 +67,7 @@ static cal_status check_numbers(const cal_model* model, cal_error* error) {
         if (!cal_all_finite(site->position, 3) || !cal_all_finite(site->quaternion, 4) ||
             cal_length(site->quaternion, 4) == 0.0)
             return cal_fail(error, CAL_BAD_MODEL, "site %d: its position or quaternion is not finite, or zero", i);
+        if (!cal_all_finite(site->size, 3)) return cal_fail(error, CAL_BAD_MODEL, "site %d: its size is not finite", i);
     }
     for (int i = 0; i < kept->exclusion_count; i++)
         for (int k = 0; k < 2; k++) {
@@ -77,9 +78,10 @@ static cal_status check_numbers(const cal_model* model, cal_error* error) {
     for (int i = 0; i < kept->pair_count; i++)
         for (int k = 0; k < 2; k++) {
             const int shape = kept->pairs[i].shape[k];
-            if (shape < 0 || shape >= model->shape_count || !(kept->pairs[i].friction >= 0.0))
-                return cal_fail(error, CAL_BAD_MODEL, "pair %d: there is no shape %d, or its friction is negative", i,
-                                shape);
+            if (shape < 0 || shape >= model->shape_count || !(kept->pairs[i].friction >= 0.0) ||
+                !isfinite(kept->pairs[i].friction))
+                return cal_fail(error, CAL_BAD_MODEL,
+                                "pair %d: there is no shape %d, or its friction is negative or not finite", i, shape);
         }
     return CAL_OK;
 }

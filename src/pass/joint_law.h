@@ -94,12 +94,14 @@ CAL_DEVICE static inline double cal_stop_energy(const cal_joint* joint, double q
     return 0.5 * joint->limit_stiffness * over.x * over.x;
 }
 
-// Of the spring and the stop of a node, of whatever kind; q is the node's own.
+// Of the spring and the stop of a node, of whatever kind; q is the node's own. Where there is no spring, no square of a large q becomes
+// infinite.
 CAL_DEVICE static inline double cal_node_energy(const cal_model* model, const cal_node* node, const double* q) {
     double stretch[3] = {0.0, 0.0, 0.0};
-    if (node->kind == CAL_BALL)
+    const bool sprung = node->stiffness != 0.0;
+    if (sprung && node->kind == CAL_BALL)
         cal_rotation_vector(q, stretch);
-    else if (node->kind != CAL_FREE)
+    else if (sprung && node->kind != CAL_FREE)
         stretch[0] = q[0] - node->spring_reference;
     return 0.5 * node->stiffness * cal_dot3(stretch, stretch) + cal_stop_energy(&model->joints[node->joint], q[0]);
 }

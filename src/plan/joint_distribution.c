@@ -38,6 +38,9 @@ cal_status cal_distribute(const cal_model* model, cal_distribution distribution,
     if (distribution != CAL_BALANCED && distribution != CAL_JUNG)
         return cal_fail(error, CAL_BAD_ARGUMENT, "there is no distribution %d; use CAL_BALANCED or CAL_JUNG",
                         (int)distribution);
+    if (!model || !costs || !processor_of_joint)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "cal_distribute: model, costs and room for processors must not be NULL");
     int32_t* owner = allocate_owners(model, error);
     if (!owner) return CAL_NO_MEMORY;
     cal_status status = CAL_OK;

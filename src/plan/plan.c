@@ -279,6 +279,7 @@ void cal_plan_destroy(cal_plan* plan) {
 
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
     if (!plan) return 0;
+    if (!text) capacity = 0;
     const cal_layout* layout = plan->layout;
     int long_columns = 0, live = 0;
     for (int i = 0; i < layout->column_count; i++) long_columns += layout->columns[i].is_long;

@@ -77,7 +77,7 @@ static void count_shown(const cal_plan* plan, const cal_pass* pass, int sums, in
 }
 
 static cal_status begin(const cal_plan* plan, int pass, cal_pass_traffic* out) {
-    if (pass < 0 || pass >= plan->program->pass_count) return CAL_BAD_ARGUMENT;
+    if (!plan || !out || pass < 0 || pass >= plan->program->pass_count) return CAL_BAD_ARGUMENT;
     const cal_pass* own = &plan->program->passes[pass];
     *out = (cal_pass_traffic){.pass = own->name, .outbound = own->direction == CAL_OUTBOUND, .executions = 1};
     return CAL_OK;

@@ -236,12 +236,14 @@ static cal_status create(const char* path, cal_run* run, unsigned columns, cal_c
 }
 
 cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
-    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create: run and out must not be NULL");
+    if (!path || !run || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create: path, run and out must not be NULL");
     return create(path, run, columns ? columns : cal_csv_default_columns(run), out, error);
 }
 
 cal_status cal_csv_create_events(const char* path, cal_run* run, cal_csv** out, cal_error* error) {
-    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create_events: run and out must not be NULL");
+    if (!path || !run || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create_events: path, run and out must not be NULL");
     *out = NULL;
     const cal_status status = cal_run_keep_events(run, error);
     return status ? status : create(path, run, 0, out, error);
@@ -282,7 +284,8 @@ static bool skip_rows(cal_csv* csv, double time) {
 
 cal_status cal_csv_resume(const char* path, cal_run* run, unsigned columns, double time, cal_csv** out,
                           cal_error* error) {
-    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_resume: run and out must not be NULL");
+    if (!path || !run || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_resume: path, run and out must not be NULL");
     cal_csv* csv;
     bool fits = false;
     cal_status status = begin(path, run, columns ? columns : cal_csv_default_columns(run), &csv, error);

@@ -23,7 +23,8 @@ static void release(cal_glb* glb) {
 }
 
 cal_status cal_glb_create(const char* path, cal_run* run, const char* title, cal_glb** out, cal_error* error) {
-    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_glb_create: run and out must not be NULL");
+    if (!path || !run || !title || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_glb_create: path, run, title and out must not be NULL");
     *out = NULL;
     cal_glb* glb = cal_allocate(1, sizeof *glb);
     if (!glb) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);

@@ -135,7 +135,7 @@ void cal_run_report_machine(cal_facts* report, const cal_machine* machine, int p
 }
 
 const char* cal_machine_text(const cal_machine* machine, int used, char* text, size_t capacity) {
-    if (!machine) return "";
+    if (!machine || !text || capacity == 0) return "";
     const int processors = cal_machine_processors(machine);
     const char* name = cal_machine_name(machine);
     const char* noun = strncmp(name, "mpi", 3) == 0 ? "rank" : strcmp(name, "cuda") == 0 ? "GPU" : "core";

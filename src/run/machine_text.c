@@ -10,6 +10,7 @@ enum { MOST_THREADS = 1024 };
 cal_status cal_machine_from_text(const char* text, int lanes, cal_machine** out, cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_from_text: out must not be NULL");
     *out = NULL;
+    if (!text) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_from_text: text must not be NULL");
     if (strcmp(text, "serial") == 0) return cal_machine_serial(lanes, out, error);
     const size_t length = strlen("threads");
     cal_threads_def def = cal_default_threads_def();

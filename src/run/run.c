@@ -234,7 +234,7 @@ cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, 
 // What a function writes to a file, as snprintf would.
 static size_t collect(FILE* file, char** made, size_t* size, char* text, size_t capacity) {
     if (fclose(file) != 0) *size = 0;
-    if (capacity > 0) {
+    if (text && capacity > 0) {
         const size_t length = *size < capacity ? *size : capacity - 1;
         if (length > 0) memcpy(text, *made, length);
         text[length] = '\0';

@@ -37,8 +37,22 @@ static void destroy(cal_run* run) {
 static double time_of(const cal_run* run) { return cal_ensemble_time(ensemble_of(run)); }
 static uint64_t hash(cal_run* run) { return cal_ensemble_hash(ensemble_of(run)); }
 
+// An ensemble cannot go back: the instance that has exploded stays as it is.
+static cal_status check_balances(const ensemble_run* r, cal_error* error) {
+    cal_energy_balance b;
+    const double time = cal_ensemble_time(r->ensemble);
+    for (int i = 0; i < r->def.ensemble.count && cal_ensemble_balance(r->ensemble, i, &b) == CAL_OK; i++) {
+        if (!b.exploded) continue;
+        cal_error why = {CAL_OK, ""};
+        const cal_status status = cal_run_fail_balance(&b, time, time, &why);
+        return cal_fail(error, status, "instance %d: %s", i, why.text);
+    }
+    return CAL_OK;
+}
+
 static cal_status advance(cal_run* run, double time, bool* reached, cal_error* error) {
-    const cal_status status = cal_ensemble_advance(ensemble_of(run), time, error);
+    cal_status status = cal_ensemble_advance(ensemble_of(run), time, error);
+    if (!status) status = check_balances((const ensemble_run*)run, error);
     *reached = status == CAL_OK;
     return status;
 }

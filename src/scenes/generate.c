@@ -114,6 +114,9 @@ cal_status cal_read_parameters(const cal_generator* generator, const char* text,
 
 cal_status cal_model_generate(const char* specification, cal_model** out, cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_generate: out must not be NULL");
+    *out = NULL;
+    if (!specification)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_generate: the specification must not be NULL");
     const piece name = piece_until(specification, ":");
     int index = 0;
     while (index < GENERATOR_COUNT && !piece_is(name, generators[index]->name)) index++;

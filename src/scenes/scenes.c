@@ -32,6 +32,8 @@ static const cal_scene* find_scene(const char* specification, cal_error* error) 
 cal_status cal_world_generate(const char* specification, const cal_world_def* def, cal_world** out, cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_generate: out must not be NULL");
     *out = NULL;
+    if (!specification)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_generate: the specification must not be NULL");
     const cal_scene* scene = find_scene(specification, error);
     if (scene == NULL) return CAL_BAD_ARGUMENT;
     double values[CAL_MAX_PARAMETERS];

@@ -23,7 +23,8 @@ cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* e
 // --- Ids ----------------------------------------------------------------------------------------------------------------------
 
 bool cal_is_body(const cal_world* world, cal_body_id id) {
-    if (id.index < 0 || id.index >= world->body_count || world->bodies[id.index].stage == CAL_REMOVED) return false;
+    if (!world || id.index < 0 || id.index >= world->body_count || world->bodies[id.index].stage == CAL_REMOVED)
+        return false;
     return id.generation == world->first_id + world->bodies[id.index].reuses;
 }
 
@@ -33,13 +34,13 @@ cal_status cal_check_body(const cal_world* world, cal_body_id id, cal_error* err
 }
 
 cal_body_id cal_world_body(const cal_world* world, int index) {
-    if (index < 0 || index >= world->body_count || world->bodies[index].stage == CAL_REMOVED)
+    if (!world || index < 0 || index >= world->body_count || world->bodies[index].stage == CAL_REMOVED)
         return (cal_body_id){-1, 0};
     return (cal_body_id){index, world->first_id + world->bodies[index].reuses};
 }
 
 cal_multibody* cal_find_multibody(const cal_world* world, cal_multibody_id id) {
-    if (id.index < 0 || id.index >= world->multibody_count) return NULL;
+    if (!world || id.index < 0 || id.index >= world->multibody_count) return NULL;
     cal_multibody* m = world->multibodies[id.index];
     return m->stage != CAL_REMOVED && id.generation == world->first_id + m->reuses ? m : NULL;
 }
@@ -218,7 +219,8 @@ static cal_status copy_mesh(const cal_mesh_def* mesh, cal_mesh_def* out) {
 
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error) {
-    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_add_shape: world must not be NULL");
+    if (!world || !shape)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_add_shape: world and shape must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_check_body(world, body, error);
     if (status == CAL_OK) status = refuse_begun(world, body.index, "takes no more shapes", error);
@@ -228,10 +230,10 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
         return cal_fail(error, CAL_BAD_ARGUMENT, "a shape's definition must come from cal_default_shape_def");
     if (meshed && (mesh == NULL || mesh->vertices == NULL || mesh->vertex_count <= 0))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a shape of kind %s needs a mesh", cal_shape_kind_name(shape->kind));
-    if (!(shape->friction >= 0.0) || !(shape->restitution >= 0.0) || shape->restitution > 1.0)
+    if (!(shape->friction >= 0.0 && isfinite(shape->friction)) || !(shape->restitution >= 0.0) ||
+        shape->restitution > 1.0)
         return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a shape's friction (%g) must not be negative, its restitution (%g) from 0 "
-                        "to 1",
+                        "a shape's friction (%g) must be finite and not negative, its restitution (%g) from 0 to 1",
                         shape->friction, shape->restitution);
     cal_sim_body* part = &world->bodies[body.index];
     if (shape->kind == CAL_PLANE && part->def.motion == CAL_MOVING)

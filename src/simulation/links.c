@@ -69,7 +69,7 @@ cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, ca
 }
 
 bool cal_world_ignored_overlap(const cal_world* world, int index, cal_body_id pair[2], double* depth) {
-    if (index < 0 || index >= world->ignored_overlap_count) return false;
+    if (!world || index < 0 || index >= world->ignored_overlap_count) return false;
     for (int i = 0; pair != NULL && i < 2; i++) pair[i] = cal_world_body(world, world->ignored_overlaps[index].body[i]);
     if (depth != NULL) *depth = world->ignored_overlaps[index].depth;
     return true;

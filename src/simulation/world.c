@@ -58,9 +58,12 @@ static cal_status check_def(const cal_world_def* def, cal_error* error) {
                         "the tolerance (%g) must be above 0 and at most 0.01, that of groups (%g) at "
                         "most 0.1",
                         def->tolerance, def->group_tolerance);
-    if (def->restitution > 1.0 || isnan(def->restitution) || isnan(def->friction))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "restitution (%g) must be at most 1, and a number as friction (%g)",
+    if (def->restitution > 1.0 || !isfinite(def->restitution) || !isfinite(def->friction))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "restitution (%g) must be at most 1, and finite as friction (%g)",
                         def->restitution, def->friction);
+    if (!(def->contact_speed >= 0.0 && isfinite(def->contact_speed)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the contact speed (%g) must be finite and not negative",
+                        def->contact_speed);
     if (!(def->forced_rollbacks >= 0.0) || def->forced_rollbacks > 0.9)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the probability of forced rollbacks (%g) must be from 0 to 0.9",
                         def->forced_rollbacks);
@@ -199,13 +202,14 @@ static bool is_readable(const cal_world* world) { return world->started && world
 int cal_world_body_count(const cal_world* world) { return world ? world->body_count : 0; }
 
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
+    if (!text || capacity == 0) return "";
     if (cal_is_body(world, body)) return cal_body_name_at(world, body.index, text, capacity);
     snprintf(text, capacity, "nobody");
     return text;
 }
 
 cal_body_id cal_world_find_body(const cal_world* world, const char* name) {
-    for (int i = 0; name != NULL && i < world->body_count; i++)
+    for (int i = 0; world != NULL && name != NULL && i < world->body_count; i++)
         if (world->bodies[i].name != NULL && strcmp(world->bodies[i].name, name) == 0) return cal_world_body(world, i);
     return (cal_body_id){-1, 0};
 }
@@ -285,7 +289,7 @@ cal_status cal_world_poses(const cal_world* world, double* poses) {
 }
 
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh) {
-    if (!cal_is_body(world, body) || index < 0 || index >= world->bodies[body.index].shape_count) return false;
+    if (!out || !cal_is_body(world, body) || index < 0 || index >= world->bodies[body.index].shape_count) return false;
     *out = world->bodies[body.index].shapes[index];
     if (mesh != NULL) *mesh = world->bodies[body.index].meshes[index];
     return true;

@@ -70,7 +70,8 @@ static bool write_opening(cal_html* html, const char* title, const unsigned char
 }
 
 cal_status cal_html_create(const char* path, cal_run* run, const char* title, cal_html** out, cal_error* error) {
-    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_html_create: run and out must not be NULL");
+    if (!path || !run || !title || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_html_create: path, run, title and out must not be NULL");
     *out = NULL;
     const unsigned char* marker = find_marker();
     if (!marker)

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     cal_run* run = NULL;
     fuzz_silence();
     if (cal_model_generate("fivebar", &model, NULL) != CAL_OK) abort();
-    if (cal_events_read(text, model, &events) == CAL_EXIT_DONE) {
+    const cal_texts texts = {.items = {text, text}, .count = count % 2 == 0 ? 1 : 2};
+    if (cal_events_read(&texts, model, &events) == CAL_EXIT_DONE) {
         cal_run_sim_def def = cal_default_run_sim_def();
         if (cal_run_create_sim(model, &def, &run, NULL) != CAL_OK) abort();
         cal_events_apply(&events, run);

@@ -169,7 +169,7 @@ int main(int count, char** arguments) {
     signal(SIGABRT, crashed);
 #endif
     static const named_scenario* const rooms[] = {cal_model_scenarios, cal_plan_scenarios, cal_sim_scenarios,
-                                                  cal_world_scenarios, cal_run_scenarios};
+                                                  cal_world_scenarios, cal_run_scenarios,  cal_device_scenarios};
     int64_t faults = 0;
     int scenarios = 0;
     campaign c = {.folder = folder};

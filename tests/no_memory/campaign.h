@@ -23,7 +23,7 @@ typedef struct named_scenario {
     scenario* run;
 } named_scenario;
 extern const named_scenario cal_model_scenarios[], cal_plan_scenarios[], cal_sim_scenarios[], cal_world_scenarios[],
-    cal_run_scenarios[]; // each ends with a name that is NULL
+    cal_run_scenarios[], cal_device_scenarios[]; // each ends with a name that is NULL
 
 // Whether a call that gave this status is to be tried again, as a program that has freed something does. Ends the campaign with a line
 // where the failure was not reported as it must be.

@@ -210,6 +210,42 @@ end:
     cal_model_destroy(model);
     return status;
 }
+
+// One of each kind of sensor, where nothing touches, and touch and range where something does.
+static cal_status sense(campaign* c, const cal_model* model, bool contact) {
+    cal_status status = CAL_OK;
+    cal_sim* sim = NULL;
+    cal_sim_def def = cal_default_sim_def();
+    def.contact = contact;
+    DO(cal_sim_create(model, &def, &sim, &c->error));
+    DO_OR_END(cal_sim_advance(sim, 0.05, &c->error));
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        double values[4] = {0};
+        DO(cal_sim_sensor(sim, i, values, &c->error));
+        cal_note(c, values, sizeof values);
+    }
+end:
+    cal_sim_destroy(sim);
+    return status;
+}
+
+static cal_status sensors(campaign* c) {
+    static const char touched[] =
+        "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/><geom type='box' size='.1 "
+        ".1 .1'/>"
+        "<site name='s' size='.2'/></body></worldbody><sensor><touch site='s'/><rangefinder site='s'/>"
+        "<accelerometer site='s'/></sensor></mujoco>";
+    cal_status status = CAL_OK;
+    cal_model *all = NULL, *model = NULL;
+    DO(cal_model_read(CALDER_TEST_MODELS "/sensors.xml", NULL, &all, NULL, &c->error));
+    DO(cal_campaign_model(c, touched, &model));
+    status = sense(c, all, false);
+    if (!status && !c->ended) status = sense(c, model, true);
+end:
+    cal_model_destroy(all);
+    cal_model_destroy(model);
+    return status;
+}
 #endif
 
 // --- Many --------------------------------------------------------------------------------------------------------------------
@@ -290,6 +326,7 @@ const named_scenario cal_sim_scenarios[] = {{"solvers", solvers},
 #ifdef CALDER_HAVE_EXPAT
                                             {"images in contact", touching_images},
                                             {"contact", touching},
+                                            {"every kind of sensor", sensors},
 #endif
                                             {"ensemble in lanes", lanes},
                                             {"ensemble of simulations", instances},

@@ -102,8 +102,9 @@ test('space pauses, arrows step a frame, plus and minus change the speed, backsp
   await server.stop();
 });
 
-// Presses at a place and drags to another one until the simulation has it. A press that nothing came of says what the page knows of it.
-async function pull(page, from, to) {
+// Presses where a point of a body is and drags to a place until the simulation has it. A press that nothing came of says what the page knows
+// of it; it has moved the camera, so that the next one looks again.
+async function pull(page, body, point, to) {
   await page.evaluate(() => {
     globalThis.heard = [];
     for (const name of ['pointerdown', 'pointerup', 'pointercancel', 'lostpointercapture', 'blur'])
@@ -116,6 +117,7 @@ async function pull(page, from, to) {
     };
   });
   for (let tries = 1; ; tries++) {
+    const from = await project(page, body, point);
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(to.x, to.y, { steps: 6 });
@@ -150,7 +152,7 @@ test('ctrl and drag pulls a body towards the mouse; afterwards the energy stays;
   const to = { x: from.x + 130, y: from.y - 40 };
   const far = (at) => Math.hypot(at.x - to.x, at.y - to.y);
   await page.keyboard.down('Control');
-  await pull(page, from, to);
+  await pull(page, 2, point, to);
   await comesTrue(async () => far(await project(page, 2, point)) < 0.6 * far(from));
   const pulled = await state(page);
   assert.ok(Math.hypot(...pulled.pull.force) > 0);

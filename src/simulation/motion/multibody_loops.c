@@ -166,7 +166,8 @@ bool cal_world_connected(const cal_world* world, cal_multibody_id multibody, int
 }
 
 bool cal_world_find_constraint(const cal_world* world, const char* name, cal_multibody_id* multibody, int* constraint) {
-    for (int i = 0; name != NULL && i < world->multibody_count; i++) {
+    if (!world || !name || !multibody || !constraint) return false;
+    for (int i = 0; i < world->multibody_count; i++) {
         if (world->multibodies[i]->stage == CAL_REMOVED) continue;
         const int found = cal_model_find_constraint(world->multibodies[i]->engine->model, name);
         if (found == CAL_NONE) continue;
