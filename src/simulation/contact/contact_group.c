@@ -197,25 +197,25 @@ static int body_of_unit(const cal_world* world, int body) {
     return body - world->components[world->bodies[body].component].body;
 }
 
-// Whether the speeds that are shown of a unit are not those of its way. What a multibody has of its energy is known where nobody else in
-// the group has any.
-static bool has_own_speeds(const cal_contact_group* g, const cal_group_member* unit, const cal_member_span* s) {
-    bool own = s->to_q != NULL && (s->straight || (unit->varying && g->group.unit_count == 1));
-    for (int i = 0; s->bow != NULL && !own && i < unit->v_count; i++) own = s->bow[i] != 0.0;
-    return own;
+static bool is_bowed(const cal_group_member* unit, const cal_member_span* s) {
+    bool bowed = false;
+    for (int i = 0; s->bow != NULL && !bowed && i < unit->v_count; i++) bowed = s->bow[i] != 0.0;
+    return bowed;
 }
 
+// Speeds that are shown of a unit between two states are not those of its way, but such that its energy goes from the one state's to the
+// other's in proportion to time: then that of the group never has more in between than at both ends.
 static cal_status show_speeds(const cal_world* world, int body, double time, bool between, cal_motion* motion) {
     const int component = cal_body_component(world, body, time);
     if (component < 0 || !world->components[component].ops->stepped) return CAL_OK;
     const cal_contact_group* g = group_of(world, component);
-    const int unit = unit_of(world, g, body);
+    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
     const span s = span_at(world, component, time);
-    const cal_member_span own = member_span(g, unit, &s);
-    // Speeds of a cubic at its begin are those of the state, but for rounding.
-    const bool exact = own.to_q != NULL && s.t == 0.0 && !between && !g->units[unit].varying;
-    if ((s.t > 0.0 && !between) || !(exact || has_own_speeds(g, &g->units[unit], &own))) return CAL_OK;
-    return g->units[unit].ops->shown_speeds(&g->units[unit], world, body_of_unit(world, body), &own, motion);
+    const cal_member_span own = member_span(g, (int)(unit - g->units), &s);
+    // Speeds of a way that is not bowed are at its begin those of the state, but for rounding; of a multibody that is as good.
+    const bool same = s.t > 0.0 || (unit->varying && !is_bowed(unit, &own));
+    if (own.to_q == NULL || (!between && same)) return CAL_OK;
+    return unit->ops->shown_speeds(unit, world, body_of_unit(world, body), &own, motion);
 }
 
 cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
@@ -245,7 +245,7 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
     const span s = span_at(world, component, time);
     const cal_member_span own = member_span(g, unit, &s);
     const cal_status status = g->units[unit].ops->state(&g->units[unit], &own, q, v);
-    if (status != CAL_OK || !has_own_speeds(g, &g->units[unit], &own)) return status;
+    if (status != CAL_OK || own.to_q == NULL) return status;
     return g->units[unit].ops->shown_numbers(&g->units[unit], world, &own, v);
 }
 
@@ -260,7 +260,7 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
         const cal_member_span own = member_span(g, i, &s);
         double* v = out + g->at_v + unit->first_v;
         status = unit->ops->state(unit, &own, out + unit->first_q, v);
-        if (status == CAL_OK && has_own_speeds(g, unit, &own)) status = unit->ops->shown_numbers(unit, world, &own, v);
+        if (status == CAL_OK) status = unit->ops->shown_numbers(unit, world, &own, v);
     }
     return status;
 }
