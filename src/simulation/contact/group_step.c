@@ -15,7 +15,7 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { FIRST_CONTACTS = 64, SMALLEST_PART = 64 }; // of an interval
+enum { FIRST_CONTACTS = 64, SMALLEST_PART = 1024 }; // of an interval
 
 bool cal_group_reserve_scratch(cal_world* world, size_t count) {
     if (count <= world->scratch_count) return true;
