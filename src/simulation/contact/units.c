@@ -241,31 +241,6 @@ static double blend(const double* from, const double* to, const double* weight, 
     return fmin(wanted, 0.0);
 }
 
-static double energy_of(const cal_world* world, const cal_sim_body* part, const double* v, const double* x) {
-    double sum = 0.0;
-    for (int i = 0; i < 3; i++)
-        sum += 0.5 * (part->mass * v[i] * v[i] + part->inertia[i] * v[3 + i] * v[3 + i]) -
-               (x != NULL ? part->mass * world->def.gravity[i] * x[i] : 0.0);
-    return sum;
-}
-
-// Speeds of a cubic are good to the third order, and the energy with them: they are made such that it is in proportion to time.
-static cal_status show_cubic(const cal_group_member* unit, const cal_world* world, const cal_sim_body* part,
-                             const cal_member_span* s, double* v) {
-    static const double rounding = 1e-12; // of energies: differences that are not larger are none
-    const double share = s->t / s->length;
-    double q[7];
-    const cal_status status = free_state(unit, s, q, v);
-    const double wanted = (1.0 - share) * energy_of(world, part, s->v, s->q) +
-                          share * energy_of(world, part, s->to_v, s->to_q),
-                 kinetic = energy_of(world, part, v, NULL), potential = energy_of(world, part, v, q) - kinetic,
-                 room = fmax(wanted - potential, 0.0);
-    if (status != CAL_OK || !(kinetic > 0.0) || fabs(room - kinetic) <= rounding * (fabs(wanted) + fabs(potential)))
-        return status;
-    for (int i = 0; i < 6; i++) v[i] *= sqrt(room / kinetic);
-    return CAL_OK;
-}
-
 static cal_status free_shown_numbers(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
                                      double* v) {
     const cal_sim_body* part = &world->bodies[self_of(unit)->body];
@@ -276,7 +251,8 @@ static cal_status free_shown_numbers(const cal_group_member* unit, const cal_wor
     }
     bool bowed = false;
     for (int i = 0; s->bow != NULL && !bowed && i < 6; i++) bowed = s->bow[i] != 0.0;
-    if (!s->straight && !bowed) return show_cubic(unit, world, part, s, v);
+    double q[7];
+    if (!s->straight && !bowed) return free_state(unit, s, q, v);
     // What a bow lifts is slower for it.
     const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
     const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);
