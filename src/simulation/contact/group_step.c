@@ -87,7 +87,7 @@ static cal_status count_flows(cal_world* world, int component, double time, cons
 static cal_status gains_much(cal_world* world, int component, const double* numbers, double gain, bool* out) {
     const cal_contact_group* g = world->components[component].group;
     *out = false;
-    if (!(gain > 0.0) || !cal_group_varies(&g->group)) return CAL_OK;
+    if (!(gain > 0.0)) return CAL_OK;
     if (!cal_group_reserve_scratch(world, (size_t)g->at_arrival)) return CAL_NO_MEMORY;
     double moving = 0.0, resting = 0.0, *still = world->scratch;
     memcpy(still, numbers, (size_t)g->at_arrival * sizeof *still);
