@@ -173,9 +173,9 @@ void cal_group_arrive(cal_world* world, int component) {
     if (queue->tail - queue->head < 2) return;
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
     const cal_group_span s = {.from = cal_data_at(queue, queue->tail - 2),
-                    .to = data,
-                    .length = end - start,
-                    .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
+                              .to = data,
+                              .length = end - start,
+                              .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
     if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
     for (int i = 0; i < g->group.unit_count; i++) {
         const cal_member_span own = cal_group_member_span(g, i, &s);

@@ -21,6 +21,8 @@
 
 // Of what may overlap: ways are bowed to so much of it, and the rest is for what cubics of gaps are off by.
 static const double known_to = 0.75;
+// Of what a turn to either side makes of a displacement: what is left of that where most of it is taken into account half-way.
+static const double elsewhere = 0.1;
 // The square of how much radii of curvature of a shape may differ for its cubics to be trusted.
 static const double curved = 100.0;
 // × the change of speeds over h: a cubic between them is not bent more, |6 (m − v₀) − 2 (v₁ − v₀)| with the mean speed m between both.
@@ -480,7 +482,7 @@ cal_status cal_work_bow(cal_group_work* w, double time, double h, const double* 
         if (status == CAL_OK) status = bow_more(w, time, h, 0.5 * h, out, error);
         // Points of links do not go along with their joints; and others are not those that were meant where the bow has led them. Where much
         // is lifted of what turns, a look half-way does not tell what is left elsewhere.
-        sure = sure && turned <= (1.0 / known_to - 1.0) * allowed;
+        sure = sure && elsewhere * turned <= (1.0 / known_to - 1.0) * allowed;
         if (status == CAL_OK && sure && !w->varies)
             status = find_on_way(w, &w->last, time, h, 0.5, q, v, out, &depth, error);
         sure = sure && !w->varies && depth <= fmax(allowed / known_to, ends);

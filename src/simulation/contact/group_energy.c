@@ -1,9 +1,8 @@
 // Energy of a step. Contacts add none, and a step that ends with more than it began with, and than motors, pushes and bodies that are moved
-// have worked for, is in error. Of free bodies steps are such that there is none (group_implicit.c), as long as contact problems are solved:
-// with mass ratios of more than a million they may not be. Masses of multibodies change on the way, and where they are moved apart. What is
+// have worked for, is in error. Of free bodies steps are such that there is none (group_implicit.c), or next to none (group_step.c). Masses of multibodies change on the way, and where they are moved apart. What is
 // added is taken from speeds again,
 //
-//     v⁺ → s v⁺,    s² = 1 − gain / T        T: kinetic energy of the multibodies, or, where that is little or there are none, of all
+//     v⁺ → s v⁺,    s² = 1 − gain / T        T: kinetic energy of the multibodies, or, where that is little, of all
 //
 // by which contacts and constraints that hold at rest still hold. What is known of the energy is good to rounding, and of work to a share
 // of it.
@@ -38,7 +37,7 @@ static cal_status find_kinetic(cal_group_work* w, double time, const double* q, 
 cal_status cal_work_slow_down(cal_group_work* w, double time, double h, const double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
     double from = 0.0, to = 0.0, work = 0.0, kinetic = 0.0;
-    if (group->energy == NULL || group->work == NULL) return CAL_OK;
+    if (!w->varies || group->energy == NULL || group->work == NULL) return CAL_OK;
     cal_status status = cal_work_energy(w, time, w->start_q, w->start_v, &from, error);
     if (status == CAL_OK) status = cal_work_energy(w, time, q, v, &to, error);
     if (status == CAL_OK && group->work(group, time - h, w->start_q, w->start_v, q, v, h, &work) != CAL_OK)
@@ -47,7 +46,7 @@ cal_status cal_work_slow_down(cal_group_work* w, double time, double h, const do
     const double known = rounding * (fabs(from) + fabs(to)) + group->tolerance * fabs(work),
                  gain = to - from - work - fmin(w->report->closing, 0.0);
     if (status != CAL_OK || !(gain > known)) return status;
-    bool all = !w->varies;
+    bool all = false;
     status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
     if (status == CAL_OK && !all && gain > most_slowed * kinetic) {
         all = true;
