@@ -261,7 +261,7 @@ static void rims_are_seen(void** state) {
     cal_geometry *disk = cal_test_shape(CAL_CYLINDER, 0.1, 0.01, 0.0), *floor = cal_test_shape(CAL_PLANE, 0, 0, 0);
     const cal_pose ground = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     for (int k = 0; k < 16; k++) {
-        const double about = 0.3926990816987241 * k + 0.19, tilt = 3e-6, x = cos(about) * tilt, y = sin(about) * tilt;
+        const double about = 0.3926990816987241 * k, tilt = 1e-5, x = cos(about) * tilt, y = sin(about) * tilt;
         // A turn by (x, y, 0), to the first order.
         const cal_pose at = {.rotation = {1, 0, y, 0, 1, -x, -y, x, 1}, .position = {0, 0, 0.01}};
         cal_contact contacts[32];
