@@ -246,15 +246,15 @@ static void set_rate(cal_world* world) {
         world->def.group_rate = fmax(world->def.group_rate, sqrt(0.5 * g / (fall_between_checks * size)));
 }
 
-// Times are those of the group checks. The window is a power of two, so that its multiples are exact: the largest that is not over 1.6
-// intervals.
+// Times of searches and boxes are those of the rate that the user gives. The window is a power of two, so that its multiples are exact: the
+// largest that is not over 1.6 intervals.
 static void set_times(cal_world* world) {
-    set_rate(world);
     const double interval = 1.0 / world->def.group_rate;
     world->window = 1.0;
     while (world->window > 1.6 * interval) world->window *= 0.5;
     while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
     world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
+    set_rate(world);
 }
 
 // What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of
