@@ -120,7 +120,7 @@ cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, c
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error);
 /// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
-/// outlive the world. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
+/// outlive the world. The world's gravity acts on it, not the model's. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
 /// they are open there, the multibody is projected onto them (cal_world_report.start_moved).
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);

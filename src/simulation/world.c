@@ -371,8 +371,9 @@ static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report
     for (int first = 0; status == CAL_OK && first < world->body_count; first += MOTIONS) {
         const int count = world->body_count - first < MOTIONS ? world->body_count - first : MOTIONS;
         many_motions some = {world, first, at};
-        if (at != NULL) cal_world_share(world, count, find_motions, &some);
-        status = add_bodies(world, first, count, at, hashed, out);
+        if (at != NULL) status = cal_groups_prepare_shown(world, world->time);
+        if (at != NULL && status == CAL_OK) cal_world_share(world, count, find_motions, &some);
+        if (status == CAL_OK) status = add_bodies(world, first, count, at, hashed, out);
     }
     cal_free(at);
     return status;
