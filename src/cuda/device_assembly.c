@@ -208,6 +208,17 @@ static void copy_slots(cal_device_plan* plan, const cal_schedule* s, const cal_s
     plan->work.slots = copy;
 }
 
+// Whether all parts that go down and up again in one launch are what part.h has roles for.
+static bool are_limb_parts(const cal_layout* layout, const cal_slot_layout* slots) {
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        if (column->child_count > 0 || column->is_long) continue;
+        const bool one_degree = column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC;
+        if (!one_degree || column->parent >= 0 || slots->columns[i].count > 1) return false;
+    }
+    return true;
+}
+
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {
     const cal_assembly_plan* arrangement = (const cal_assembly_plan*)host->arrangement;
     const cal_schedule* s = arrangement->schedule;
@@ -220,6 +231,7 @@ cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* hos
     own->ports = host->layout->scratch_size;
     const cal_status status = copy_schedule(own, plan, s);
     copy_slots(plan, s, arrangement->slots, host->layout);
+    plan->work.limb_parts = are_limb_parts(host->layout, arrangement->slots);
     if (status || s->port_count == 0) return status;
     return divide(plan, s);
 }

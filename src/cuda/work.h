@@ -55,6 +55,7 @@ typedef struct cal_device_work {
     const int32_t* starts;
     int heights, turn;
     int phase_count;  // of kernels with phases (kernel.h)
+    bool limb_parts;  // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
     int ground_pulls; // how many the ground has
     // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
     int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
