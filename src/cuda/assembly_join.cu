@@ -1,22 +1,8 @@
-// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_elements.h and
-// pass/assembly_join_body.h, a warp per element, whose threads share its entries (pass/team.h). Emulated, a team has one member.
-#include "cuda/kernel.h"
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (CAL_OWN_LANE == 0)
-#define IS_REAL false
-#else
-#define IS_MEMBER true
-#define IS_REAL true
-#define CAL_TEAM_MEMBER CAL_OWN_LANE
-#define CAL_TEAM_MEMBERS CAL_WIDTH
-#ifdef __CUDA_ARCH__
-#define CAL_TEAM_WAIT() __syncwarp()
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
-#include "cuda/kernels.h"
-#include "pass/assembly_elements.h"
+// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h. A join's matrices have six rows on
+// each of two sides, and a plain one has 13 vectors to be multiplied: half a warp has it.
+#include "cuda/work.h"
+enum { WORKER = CAL_JOIN_MEMBERS };
+#include "cuda/bands.h"
 #include <float.h>
 #include <stddef.h>
 
@@ -25,91 +11,21 @@
 #include "math/lane_algebra.h"
 #include "math/lane_memory.h"
 #include "pass/assembly_join_body.h"
-#define CAL_TEAM_OF_ONE_JOIN // no batches: a warp has one join
+#define CAL_TEAM_OF_ONE_JOIN // no batches: a worker has one join
 #include "pass/assembly_join_batches.h"
 
-// Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
+// Shared memory of a worker: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
 // larger ones stay where they are.
-enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
-enum { COMPOSE_DOUBLES = sizeof(cal_compose_room) / sizeof(double) };
+enum { CAL_JOIN_DOUBLES = 1344, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
 // The way back needs no factors: what it brings is where they were.
 enum { BACK_ROOM_DOUBLES = offsetof(join_room, side) / sizeof(double), BACK_DOUBLES = 640 };
 
-// The elements of the team in a phase, whose warps have them in turn.
-typedef struct phase_elements {
-    int first, end;
-    bool up;
-} phase_elements;
-CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work, int phase) {
-    const bool up = phase < work->turn;
-    const int height = up ? phase : work->turn + work->heights - 1 - phase;
-    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / CAL_TEAM_WARPS) * (work->heights + 1) + height;
-    return (phase_elements){starts[0], starts[1], up};
-}
-
-// Reads ahead (ahead.h), while the kernel before it still works, what is constant of the elements of a warp and of what they join; and for
-// the way down what the way up has left of them, which is older than that kernel.
-CAL_DEVICE static inline double touch_numbers(const double* p, int count) {
-    double sum = 0.0;
-    for (int i = CAL_OWN_LANE; i < count; i += CAL_WIDTH) sum += p[i];
-    return sum;
-}
 CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const cal_element* e, const cal_element* a,
                                              const cal_element* b) {
     const double* numbers = work->assembly.numbers;
     return touch_numbers(numbers + a->numbers + CAL_ELEMENT_COLUMNS, (int)cal_element_size(a) - CAL_ELEMENT_COLUMNS) +
            touch_numbers(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b->columns) +
            touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS);
-}
-CAL_DEVICE static inline double touch_placed(const cal_device_work* work, const cal_element* e, const cal_element* a,
-                                             const cal_element* b) {
-    (void)b;
-    return touch_numbers(work->assembly.numbers + a->tip_motion + e->tip * CAL_PLACING_NUMBERS, CAL_PLACING_NUMBERS);
-}
-typedef double touch_left(const cal_device_work* work, const cal_element* e, const cal_element* a,
-                          const cal_element* b);
-CAL_DEVICE static inline double touch_element(const cal_device_work* work, int number, touch_left* left) {
-    const cal_schedule* s = &work->schedule;
-    const cal_element* e = &s->elements[s->order[number]];
-    double sum = (double)(e->numbers + e->motion);
-    if (e->a < 0) return sum;
-    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-    const int maps = a->columns + b->columns + 2 * e->columns;
-    sum += (double)(a->numbers + b->numbers + a->motion + b->motion + a->base + b->base);
-    if (CAL_OWN_LANE < maps) sum += (double)s->maps[e->first_map + CAL_OWN_LANE];
-    if (left && e->kind == CAL_ELEMENT_BELOW) sum += left(work, e, a, b);
-    return sum;
-}
-CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touch_left* left) {
-    double sum = 0.0;
-    for (int phase = 0; phase < work->heights; phase++) {
-        const phase_elements own = elements_of(work, phase);
-        for (int i = own.first + CAL_TEAM_WARP; i < own.end; i += CAL_TEAM_WARPS) sum += touch_element(work, i, left);
-    }
-    return sum;
-}
-#ifdef __CUDA_ARCH__
-#define TOUCH(left) touch_elements(&work, left)
-#else
-#define TOUCH(left) 0.0
-#endif
-
-// --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
-
-CAL_DEVICE static inline void find_tips_of(const cal_context* context, int index, double* chip) {
-    const cal_assembly* assembly = cal_assembly_of(context);
-    find_tips(assembly, &assembly->schedule->elements[index], (cal_compose_room*)chip);
-}
-
-CAL_DEVICE static inline void find_bases_of(const cal_context* context, int index, double* chip) {
-    const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
-    if (e->parent < 0) stand_on_ground(context, e);
-    pass_motion(context, e, (cal_compose_room*)chip);
-    CAL_TEAM_WAIT();
-    for (int side = 0; side < 2 && e->a >= 0; side++) {
-        const cal_element* joined = &cal_assembly_of(context)->schedule->elements[side ? e->b : e->a];
-        if (joined->kind == CAL_ELEMENT_PART) give_motion(context, joined);
-    }
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -118,15 +34,15 @@ CAL_DEVICE static inline void find_bases_of(const cal_context* context, int inde
 CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const double* b, int b_size, double* a_chip,
                                              double* b_chip) {
 #ifdef __CUDA_ARCH__
-    enum { EACH = 4 }; // elements with one tip have 90 numbers
-    for (int first = CAL_OWN_LANE; first < a_size || first < b_size; first += EACH * CAL_WIDTH) {
+    enum { EACH = (90 + WORKER - 1) / WORKER }; // of elements with one tip, which have 90 numbers
+    for (int first = WORKER_MEMBER; first < a_size || first < b_size; first += EACH * WORKER) {
         double of_a[EACH], of_b[EACH];
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * CAL_WIDTH;
+            const int i = first + k * WORKER;
             of_a[k] = i < a_size ? a[i] : 0.0, of_b[k] = i < b_size ? b[i] : 0.0;
         }
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * CAL_WIDTH;
+            const int i = first + k * WORKER;
             if (i < a_size) a_chip[i] = of_a[k];
             if (i < b_size) b_chip[i] = of_b[k];
         }
@@ -137,7 +53,7 @@ CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const 
 #endif
 }
 
-// Where the chip's memory is too small it has the warp's work in the device's. A function by itself, so that elsewhere the compiler knows
+// Where the chip's memory is too small it has the worker's work in the device's. A function by itself, so that elsewhere the compiler knows
 // which memory it is; by value: what a pointer leads to would be in memory.
 typedef struct far_join {
     double *a, *b, *out, *join, *work;
@@ -181,7 +97,7 @@ CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal
                     .b = numbers + b->numbers,
                     .out = numbers + e->numbers,
                     .join = numbers + e->join,
-                    .work = assembly->work + (size_t)CAL_OWN_WARP * assembly->work_size,
+                    .work = assembly->work + (size_t)OWN_WORKER * assembly->work_size,
                     .map = assembly->schedule->maps + e->first_map,
                     .a_columns = a->columns,
                     .b_columns = b->columns,
@@ -274,48 +190,6 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
     }
 }
 
-// --- Kernels: of a band, up or down; of the last one, up and down again --------------------------------------------------------
-
-// doubles: of shared memory of a warp.
-#define BAND_KERNEL(name, doubles, goes_up, goes_down, left, act)                                                      \
-    CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
-        cal_context context = own_context(work, 0);                                                                    \
-        CAL_OWN_ASSEMBLY(work, context);                                                                               \
-        const phase_elements own = elements_of(work, phase);                                                           \
-        const bool up = (goes_up) && (!(goes_down) || own.up);                                                         \
-        double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * (doubles);                                            \
-        for (int i = own.first + CAL_TEAM_WARP; IS_MEMBER && i < own.end; i += CAL_TEAM_WARPS) {                       \
-            const int index = work->schedule.order[i];                                                                 \
-            act;                                                                                                       \
-        }                                                                                                              \
-    }                                                                                                                  \
-    CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
-    static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
-        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*CAL_TEAM_WARPS, work);                \
-    }
-// Of elements with a warp each, a block of threads.
-#define WIDE_KERNEL(name, doubles, left, act)                                                                          \
-    CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
-        cal_context context = own_context(&work, 0);                                                                   \
-        CAL_OWN_ASSEMBLY(&work, context);                                                                              \
-        const int number = CAL_OWN_WARP;                                                                               \
-        double *chip = CAL_FAST_MEMORY, touched = 0.0;                                                                 \
-        if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
-        CAL_AFTER_OTHERS;                                                                                              \
-        if (number >= work.count || !IS_MEMBER) return;                                                                \
-        const int index = work.schedule.order[work.first + number];                                                    \
-        act;                                                                                                           \
-        use_touched(work.assembly.numbers, touched);                                                                   \
-    }                                                                                                                  \
-    static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
-        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
-    }
-#define PLACE up ? find_tips_of(&context, index, chip) : find_bases_of(&context, index, chip)
-BAND_KERNEL(tips, COMPOSE_DOUBLES, true, false, NULL, PLACE)
-BAND_KERNEL(bases, COMPOSE_DOUBLES, false, true, touch_placed, PLACE)
-BAND_KERNEL(last_placing, COMPOSE_DOUBLES, true, true, NULL, PLACE)
-WIDE_KERNEL(wide_tips, COMPOSE_DOUBLES, NULL, find_tips_of(&context, index, chip))
-WIDE_KERNEL(wide_bases, COMPOSE_DOUBLES, touch_placed, find_bases_of(&context, index, chip))
 #define JOIN up ? assemble(&context, index, chip) : take_apart(&context, index, chip)
 BAND_KERNEL(join, CAL_JOIN_DOUBLES, true, false, NULL, JOIN)
 BAND_KERNEL(disassembly, BACK_DOUBLES, false, true, touch_joined, JOIN)
@@ -323,7 +197,5 @@ BAND_KERNEL(last_joining, CAL_JOIN_DOUBLES, true, true, NULL, JOIN)
 WIDE_KERNEL(wide_join, CAL_JOIN_DOUBLES, NULL, assemble(&context, index, chip))
 WIDE_KERNEL(wide_disassembly, BACK_DOUBLES, touch_joined, take_apart(&context, index, chip))
 
-CAL_EXTERN_C const cal_device_joins cal_device_placing = {
-    .up = tips, .down = bases, .last = last_placing, .wide_up = wide_tips, .wide_down = wide_bases};
 CAL_EXTERN_C const cal_device_joins cal_device_joining = {
     .up = join, .down = disassembly, .last = last_joining, .wide_up = wide_join, .wide_down = wide_disassembly};

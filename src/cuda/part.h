@@ -200,8 +200,7 @@ LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_
         if (team) CAL_ROLES_WAIT();
     }
     if (eliminates) leave_inertia(context, column, &I, context->workspace);
-    if (pushes)
-        leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
+    if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
 }
 
 // Accelerations, with the axes found anew and what the port's forces add to them.

@@ -25,6 +25,13 @@
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
+// Threads that share an element of assembly: on its way from tips to bases, and in a join (bands.h).
+#ifndef CAL_PLACE_MEMBERS
+#define CAL_PLACE_MEMBERS 8
+#endif
+#ifndef CAL_JOIN_MEMBERS
+#define CAL_JOIN_MEMBERS 16
+#endif
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,
@@ -54,8 +61,9 @@ typedef struct cal_device_work {
     // i = first + g (heights + 1) + h; the launch goes down again after `turn` phases.
     const int32_t* starts;
     int heights, turn;
-    int phase_count;  // of kernels with phases (kernel.h)
-    bool limb_parts;  // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
+    int phase_count; // of kernels with phases (kernel.h)
+    bool
+        limb_parts; // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
     int ground_pulls; // how many the ground has
     // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
     int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
