@@ -203,6 +203,17 @@ LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_
     if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
 }
 
+// What the port's forces do to a joint, read some steps ahead of its use.
+typedef struct port_answer {
+    lane eta[6];
+} port_answer;
+LANE_INLINE port_answer read_port_answer(bool ports, const double* answered, int wanted, int count) {
+    const int step = wanted < count ? wanted : count - 1;
+    port_answer own = {{0}};
+    CAL_UNROLL for (int m = 0; ports && m < 6; m++) own.eta[m] = LOAD_FAR(answered, 6 * step + m);
+    return own;
+}
+
 // Accelerations, with the axes found anew and what the port's forces add to them.
 LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* context, const cal_column* column,
                                      const cal_slots* slots) {
@@ -214,7 +225,11 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
     parent_slot slot;
     find_parent(context, column, CAL_DOWN_COUNT + 6, &slot);
     joint_answer answers[AHEAD];
-    CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
+    port_answer pushed[AHEAD];
+    CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+        answers[k] = read_answer(&top, kind, k, count);
+        pushed[k] = read_port_answer(ports, answered, k, count);
+    }
     joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     v3 al = from_parent3(&slot, CAL_DOWN_COUNT), a = from_parent3(&slot, CAL_DOWN_COUNT + 3), d;
@@ -226,14 +241,15 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
             const int i = first + k;
             if (i >= count) break;
             joint_answer own = answers[k];
+            const port_answer push = pushed[k];
             const joint_turn turned = turn;
             answers[k] = read_answer(&top, kind, i + AHEAD, count);
+            pushed[k] = read_port_answer(ports, answered, i + AHEAD, count);
             const joint_answer* after = &answers[(k + 1) % AHEAD];
             turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
             if (ports) {
-                const double* eta = answered + (size_t)(6 * i) * CAL_WIDTH;
                 lane sum = lane_set(0.0);
-                CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(LOAD_FAR(eta, m), lambda[m], sum);
+                CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(push.eta[m], lambda[m], sum);
                 own.k = own.k + sum;
             }
             turn_axes(kind, &E, &turned, &d);
