@@ -25,7 +25,7 @@ CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const 
     const double* numbers = work->assembly.numbers;
     return touch_numbers(numbers + a->numbers + CAL_ELEMENT_COLUMNS, (int)cal_element_size(a) - CAL_ELEMENT_COLUMNS) +
            touch_numbers(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b->columns) +
-           touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS);
+           touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS) + touch_base(work, a) + touch_base(work, b);
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -121,24 +121,60 @@ CAL_DEVICE static inline void assemble(const cal_context* context, int index, do
     if (e->kind == CAL_ELEMENT_BELOW) join_below(assembly, e, chip);
 }
 
-// Numbers to where they are worked on.
-CAL_DEVICE static inline double* bring(const double* from, int count, double* to) {
-    CAL_ENTRIES(i, count) to[i] = from[i];
-    return to + count;
+// What the way back of a join needs of a, of b, of the join and of what is known above it: lists that follow each other on chip.
+typedef struct back_lists {
+    const double* from[5];
+    int end[5]; // of each on chip
+} back_lists;
+CAL_DEVICE static inline double back_number(const back_lists* lists, int i) {
+    int list = 0, begin = 0;
+    CAL_UNROLL for (int k = 0; k < 4; k++) {
+        if (i >= lists->end[k]) list = k + 1, begin = lists->end[k];
+    }
+    const double* from = lists->from[0];
+    CAL_UNROLL for (int k = 1; k < 5; k++) from = list == k ? lists->from[k] : from;
+    return from[i - begin];
 }
+// Brings them, many at once: nobody waits for one after the other.
+CAL_DEVICE static inline void bring_back(const back_lists* lists, double* to) {
+    const int count = lists->end[4];
+#ifdef __CUDA_ARCH__
+    enum { EACH = (159 + WORKER - 1) / WORKER }; // of a chain's
+    for (int first = WORKER_MEMBER; first < count; first += EACH * WORKER) {
+        double of[EACH];
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * WORKER;
+            of[k] = i < count ? back_number(lists, i) : 0.0;
+        }
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * WORKER;
+            if (i < count) to[i] = of[k];
+        }
+    }
+#else
+    CAL_ENTRIES(i, count) to[i] = back_number(lists, i);
+#endif
+}
+
+// What is known of a and b afterwards: how their bases are accelerated, and the forces on their columns.
+typedef struct known_sides {
+    const double *base[2], *force[2];
+} known_sides;
 
 // b, which hangs below a tip of a, from a again: what is known of both goes on to them, then w and x of the tip are found. On chip; map as in
 // cal_join_below, NULL: plain.
-CAL_DEVICE static inline void part_on_chip(double* numbers, const cal_element* e, const cal_element* a,
-                                           const cal_element* b, int a_columns, int b_columns, int columns,
-                                           const int32_t* map, double* chip) {
-    double* E = chip + BACK_ROOM_DOUBLES;
-    double* I = bring(numbers + a->numbers + CAL_ELEMENT_COLUMNS, 7 * a_columns + a_columns * (a_columns + 1) / 2, E);
-    double* join = bring(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b_columns, I);
-    double* base = bring(numbers + e->join, CAL_JOIN_NUMBERS, join);
-    double* known = bring(numbers + e->base, 6, base);
-    double* a_force = bring(numbers + e->force, columns, known);
-    double* b_force = a_force + a_columns;
+CAL_DEVICE static inline known_sides part_on_chip(double* numbers, const cal_element* e, const cal_element* a,
+                                                  const cal_element* b, int a_columns, int b_columns, int columns,
+                                                  const int32_t* map, double* chip) {
+    const int a_end = 7 * a_columns + a_columns * (a_columns + 1) / 2,
+              b_end = a_end + CAL_ELEMENT_COLUMNS + 6 * b_columns, join_end = b_end + CAL_JOIN_NUMBERS;
+    const back_lists lists = {{numbers + a->numbers + CAL_ELEMENT_COLUMNS, numbers + b->numbers, numbers + e->join,
+                               numbers + e->base, numbers + e->force},
+                              {a_end, b_end, join_end, join_end + 6, join_end + 6 + columns}};
+    join_room* room = (join_room*)chip;
+    double *E = chip + BACK_ROOM_DOUBLES, *I = E + a_end, *join = E + b_end, *base = E + join_end, *known = base + 6,
+           *a_force = known + columns, *b_force = a_force + a_columns;
+    bring_back(&lists, E);
     CAL_TEAM_WAIT();
     CAL_ENTRIES(i, 6) numbers[a->base + (size_t)i] = base[i];
     CAL_ENTRIES(i, a_columns + b_columns) {
@@ -152,42 +188,44 @@ CAL_DEVICE static inline void part_on_chip(double* numbers, const cal_element* e
     const element_view right = look_at(I, b_columns);
     const int tip = map ? e->tip : 0;
     LANE(cal_part_below)
-    (&left, &right, tip, join, base, a_force, b_force, numbers + a->force + 6 * tip, numbers + b->base,
-     (join_room*)chip);
+    (&left, &right, tip, join, base, a_force, b_force, numbers + a->force + 6 * tip, numbers + b->base, room);
+    CAL_ENTRIES(i, 6) a_force[6 * tip + i] = room->w[i];
     CAL_TEAM_WAIT();
+    return (known_sides){{base, room->x}, {a_force, b_force}};
 }
 
-CAL_DEVICE static inline void part_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
-    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+CAL_DEVICE static inline known_sides part_below(const cal_assembly* assembly, const cal_element* e,
+                                                const cal_element* a, const cal_element* b, double* chip) {
     double* numbers = assembly->numbers;
     const int most = BACK_ROOM_DOUBLES + (int)cal_element_size(a) + 6 * b->columns + CAL_JOIN_NUMBERS + 6 + e->columns +
                      a->columns + b->columns;
-    if (is_chain(e, a, b) && b->columns > 0) {
-        part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
-    } else if (is_chain(e, a, b)) {
-        part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
-    } else if (most <= BACK_DOUBLES) {
-        part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns, assembly->schedule->maps + e->first_map,
-                     chip);
-    } else {
-        pass_on(assembly, e);
-        LANE(part_one)(assembly, e, (join_room*)chip);
-    }
+    if (is_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
+    if (is_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
+    if (most <= BACK_DOUBLES)
+        return part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns,
+                            assembly->schedule->maps + e->first_map, chip);
+    pass_on(assembly, e);
+    LANE(part_one)(assembly, e, (join_room*)chip);
+    CAL_TEAM_WAIT();
+    return (known_sides){{numbers + a->base, numbers + b->base}, {numbers + a->force, numbers + b->force}};
 }
 
 CAL_DEVICE static inline void take_apart(const cal_context* context, int index, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[index];
+    double* numbers = assembly->numbers;
     if (e->parent < 0) hold_base(assembly, e);
-    if (e->kind == CAL_ELEMENT_PART) give_forces(context, e);
+    if (e->kind == CAL_ELEMENT_PART) give_forces(context, e, numbers + e->base, numbers + e->force);
+    if (e->a < 0) return;
+    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+    known_sides known = {{numbers + a->base, numbers + b->base}, {numbers + a->force, numbers + b->force}};
     if (e->kind == CAL_ELEMENT_BELOW)
-        part_below(assembly, e, chip);
-    else if (e->a >= 0)
+        known = part_below(assembly, e, a, b, chip);
+    else
         pass_on(assembly, e);
-    for (int side = 0; side < 2 && e->a >= 0; side++) {
-        const cal_element* joined = &assembly->schedule->elements[side ? e->b : e->a];
-        if (joined->kind == CAL_ELEMENT_PART) give_forces(context, joined);
-    }
+    if (a->kind == CAL_ELEMENT_PART) give_forces(context, a, known.base[0], known.force[0]);
+    if (b->kind == CAL_ELEMENT_PART) give_forces(context, b, known.base[1], known.force[1]);
+    CAL_TEAM_WAIT(); // the chip is the next one's
 }
 
 #define JOIN up ? assemble(&context, index, chip) : take_apart(&context, index, chip)

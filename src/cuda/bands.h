@@ -47,6 +47,12 @@ CAL_DEVICE static inline double touch_numbers(const double* p, int count) {
     for (int i = WORKER_MEMBER; i < count; i += WORKER) sum += p[i];
     return sum;
 }
+// Where a part is told of its base and its ports.
+CAL_DEVICE static inline double touch_base(const cal_device_work* work, const cal_element* e) {
+    if (e->kind != CAL_ELEMENT_PART) return 0.0;
+    const cal_column* column = &work->layout.columns[work->slots.seat[e->index] / CAL_MAX_LANES];
+    return (double)(column->base_slot + (size_t)column->lanes) + work->schedule.parts[e->index].first_port;
+}
 typedef double touch_left(const cal_device_work* work, const cal_element* e, const cal_element* a,
                           const cal_element* b);
 CAL_DEVICE static inline double touch_element(const cal_device_work* work, int number, touch_left* left) {
