@@ -41,6 +41,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) place_kernel(const cal_dev
     CAL_OWN_ASSEMBLY(&work, context);
     const own_slots own = column ? find_slots(&context, column) : (own_slots){0};
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (is_idle(column) || own.slots->count == 0) return;
     if (own.limb) {
         place_part(&context, column, own.slots, own.on);
@@ -82,6 +83,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_PART_ROLES* CAL_WIDTH, CAL_PART_TEAMS) part_roles
     CAL_OWN_ASSEMBLY(&work, context);
     const own_slots own = find_slots(&context, column);
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     context.workspace = CAL_FAST_MEMORY;
 #ifdef CAL_CUDA_EMULATED
     walk_roles(PART_DOES_ALL, true, &context, column, own.slots, own.on);
@@ -109,6 +111,7 @@ CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
 CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);

@@ -109,6 +109,7 @@ CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touc
         double *chip = CAL_FAST_MEMORY + WORKER_OF_WARP * (doubles), touched = 0.0;                                    \
         if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
         CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
         if (number >= work.count || !IS_MEMBER) return;                                                                \
         const int index = work.schedule.order[work.first + number];                                                    \
         act;                                                                                                           \

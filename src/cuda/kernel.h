@@ -41,8 +41,8 @@ enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
 enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM_DOUBLES = 336 * CAL_WIDTH };
 
 // Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
-// waits here before it reads or writes anything that others write. What is constant may be read before. Teams, which
-// leave most of a device idle, let the next one start at once; of others it would take the place of blocks that work.
+// waits here before it reads or writes anything that others write. What is constant may be read before. Teams and
+// what assembly does let the next one start as soon as all of their blocks have; of others it would take the place of blocks that work.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define CAL_AFTER_OTHERS asm volatile("griddepcontrol.wait;" ::: "memory")
 #define CAL_BEFORE_OTHERS asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
