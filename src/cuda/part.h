@@ -143,16 +143,29 @@ LANE_INLINE int segment_end(int first, int count) {
     return first + SEGMENT_STEPS < count ? first + SEGMENT_STEPS : count;
 }
 
+// What is eliminated on the way up: the inertia so far, and of the next joint what is read a step ahead of its use.
+typedef struct elimination {
+    articulated I;
+    lane mass, armature;
+} elimination;
+LANE_INLINE void read_next(const cal_context* context, const cal_column* column, int step, elimination* own) {
+    const double* constants = find_constants(context->layout, column, step > 0 ? step : 0, CAL_OWN_LANE);
+    own->mass = LOAD(constants, CAL_CONSTANT_MASS), own->armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
+}
+
+// record: of the first step.
 LANE_INLINE void eliminate_segment(int kind, bool ports, const cal_context* context, const cal_column* column,
-                                   const place* top, int first, int end, articulated* I, double* chip) {
+                                   double* record, int first, int end, elimination* own, double* chip) {
     for (int i = end - 1; i >= first; i--) {
-        const place at = steps_below(top, context, column, kind, i);
         double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        const lane mass = own->mass, armature = own->armature;
         joint_response response;
-        add_own(I, at.constants, rows);
-        eliminate_joint(kind, I, load3(rows, LIMB_Z), load3(rows, LIMB_D), LOAD(rows, LIMB_FORCE),
-                        LOAD(at.constants, CAL_CONSTANT_ARMATURE), &response);
-        keep_response(at.record, &response);
+        read_next(context, column, i - 1, own);
+        add_body(&own->I, load_symmetric(rows, LANE(SCRATCH_T)), load3(rows, LANE(SCRATCH_H)), mass,
+                 load3(rows, LANE(SCRATCH_N)), load3(rows, LANE(SCRATCH_F)));
+        eliminate_joint(kind, &own->I, load3(rows, LIMB_Z), load3(rows, LIMB_D), LOAD(rows, LIMB_FORCE), armature,
+                        &response);
+        keep_response(record + i * cal_aba_record(kind) * CAL_WIDTH, &response);
         if (!ports) continue;
         store3(rows, PART_GN, response.gn), store3(rows, PART_GF, response.gf);
         STORE(rows, PART_DI, response.Di), STORE(rows, PART_K, response.k);
@@ -180,26 +193,29 @@ LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_
     const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS, lag = team ? 1 : 0,
               rounds = segments + (ports ? 2 : 1) * lag;
     limb_walk w;
-    place top;
-    articulated I = {0};
+    elimination up = {0};
+    double* record = NULL;
     port_columns port = {0};
     if (fills) w = begin_limb(kind, context, column);
-    if (eliminates) top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    if (eliminates) {
+        record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
+        read_next(context, column, count - 1, &up);
+    }
     for (int round = 0; round < rounds; round++) {
         const int filled = segments - 1 - round, eliminated = filled + lag, pushed = eliminated + lag;
         if (fills && filled >= 0)
             fill_segment(kind, context, column, &w, filled * SEGMENT_STEPS,
                          chip + (team ? filled % 3 : 0) * CAL_SEGMENT_DOUBLES);
         if (eliminates && eliminated >= 0 && eliminated < segments)
-            eliminate_segment(kind, ports, context, column, &top, eliminated * SEGMENT_STEPS,
-                              segment_end(eliminated * SEGMENT_STEPS, count), &I,
+            eliminate_segment(kind, ports, context, column, record, eliminated * SEGMENT_STEPS,
+                              segment_end(eliminated * SEGMENT_STEPS, count), &up,
                               chip + (team ? eliminated % 3 : 0) * CAL_SEGMENT_DOUBLES);
         if (pushes && pushed >= 0 && pushed < segments)
             push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
                          chip + (team ? pushed % 3 : 0) * CAL_SEGMENT_DOUBLES, answers);
         if (team) CAL_ROLES_WAIT();
     }
-    if (eliminates) leave_inertia(context, column, &I, context->workspace);
+    if (eliminates) leave_inertia(context, column, &up.I, context->workspace);
     if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
 }
 
