@@ -23,7 +23,12 @@ typedef struct cal_compose_room {
 
 enum { CAL_PLACING_NUMBERS = sizeof(cal_placing) / sizeof(double) };
 CAL_DEVICE static inline void copy_motion(const cal_placing* from, cal_placing* to) {
-    CAL_ENTRIES(i, CAL_PLACING_NUMBERS)((double*)to)[i] = ((const double*)from)[i];
+    CAL_SET_ENTRIES(i, CAL_PLACING_NUMBERS, ((double*)to)[i], ((const double*)from)[i]);
+}
+
+// Number i of a vector, turned as E is.
+CAL_DEVICE static inline double turned_number(const double* E, const double* from, int i) {
+    return E[i] * from[0] + E[3 + i] * from[1] + E[6 + i] * from[2];
 }
 
 // A tip's motion and its base's, as the ground sees them; what there is in the room stays.
@@ -35,12 +40,10 @@ CAL_DEVICE static inline void compose(const cal_placing* its_base, const cal_pla
                  (double*)&room->tip);
     CAL_TEAM_WAIT();
     const double *E = base->rotation, *w = base->angular;
-    CAL_ENTRIES2(v, CAL_PLACING_NUMBERS / 3, i, 3) {
-        const double* from = (const double*)&room->tip + 3 * v;
-        ((double*)&room->turned)[3 * v + i] = E[i] * from[0] + E[3 + i] * from[1] + E[6 + i] * from[2];
-    }
+    CAL_SET_ENTRIES(i, CAL_PLACING_NUMBERS, ((double*)&room->turned)[i],
+                    turned_number(E, (const double*)&room->tip + i / 3 * 3, i % 3));
     CAL_TEAM_WAIT();
-    CAL_ENTRIES(i, 9) own->rotation[i] = turned->rotation[i];
+    CAL_SET_ENTRIES(i, 9, own->rotation[i], turned->rotation[i]);
     CAL_ENTRIES(i, 3) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         const double swing = cross_at(w, turned->position, i);
@@ -101,7 +104,7 @@ CAL_DEVICE static inline double* base_of(const cal_context* context, int part, i
 CAL_DEVICE static inline void give_motion(const cal_context* context, const cal_element* e, const cal_placing* motion) {
     int stride;
     double* out = base_of(context, e->index, &stride);
-    CAL_ENTRIES(i, CAL_DOWN_COUNT) out[i * stride] = ((const double*)motion)[i];
+    CAL_SET_ENTRIES(i, CAL_DOWN_COUNT, out[i * stride], ((const double*)motion)[i]);
 }
 
 // How the bases of what an element is made of move; where one is below the other, they are in the room afterwards, a's as the base.

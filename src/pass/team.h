@@ -9,6 +9,8 @@
 //     CAL_MIRROR(A, i, j)                   and has the others by symmetry
 //     CAL_ENTRIES_LOWER(s, l, i, j)         s < l, j ≤ i < 6
 //     CAL_ENTRIES_TRIANGLE(i, j, n)         j ≤ i < n
+//     CAL_SET_ENTRIES(i, n, target, value)  target = value for i < n, a number that the compiler knows; all of a member's values are
+//                                           found before one is written
 //     CAL_COPY_TWO(n, a, to_a, b, to_b)     two lists of n doubles; all of a member's are read before one is written: it waits once
 //     CAL_TEAM_WAIT()
 //
@@ -43,6 +45,19 @@ CAL_DEVICE static inline int cal_triangle_row(int e) {
 #define CAL_ENTRIES_TRIANGLE(i, j, n)                                                                                  \
     CAL_ENTRIES(at_, (n) * ((n) + 1) / 2)                                                                              \
     for (int i = cal_triangle_row(at_), j = at_ - i * (i + 1) / 2, once_ = 1; once_; once_ = 0)
+#define CAL_SET_ENTRIES(i, n, target, value)                                                                           \
+    do {                                                                                                               \
+        enum { EACH_ = ((n) + CAL_TEAM_MEMBERS - 1) / CAL_TEAM_MEMBERS };                                              \
+        double found_[EACH_];                                                                                          \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int at_ = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS, i = at_ < (n) ? at_ : (n)-1;                      \
+            found_[k_] = (value);                                                                                      \
+        }                                                                                                              \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int i = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS;                                                     \
+            if (i < (n)) (target) = found_[k_];                                                                        \
+        }                                                                                                              \
+    } while (0)
 #define CAL_COPY_TWO(n, a, to_a, b, to_b)                                                                              \
     do {                                                                                                               \
         enum { EACH_ = ((n) + CAL_TEAM_MEMBERS - 1) / CAL_TEAM_MEMBERS };                                              \
@@ -57,6 +72,10 @@ CAL_DEVICE static inline int cal_triangle_row(int e) {
         }                                                                                                              \
     } while (0)
 #else
+#define CAL_SET_ENTRIES(i, n, target, value)                                                                           \
+    do {                                                                                                               \
+        for (int i = 0; i < (n); i++) (target) = (value);                                                              \
+    } while (0)
 #define CAL_COPY_TWO(n, a, to_a, b, to_b)                                                                              \
     do {                                                                                                               \
         for (int i_ = 0; i_ < (n); i_++) (to_a)[i_] = (a)[i_], (to_b)[i_] = (b)[i_];                                   \
