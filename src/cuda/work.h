@@ -8,13 +8,13 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one. Heights
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a few threads have one. Heights
 // that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of
 // subtrees of it, height after height, whose numbers never leave its multiprocessor's cache in between:
 //
 //     last band    ───────── one team, up and down again ─────────
 //     band 2       ── group ──  ── group ──  ── group ──  ── group
-//     band 1, 0    joins side by side, each with a warp of its own
+//     band 1, 0    joins side by side, each with threads of its own
 //
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once

@@ -1,5 +1,5 @@
 // What a schedule's elements do for each other, one element at a time: how tips and bases move, what is known of both elements of a
-// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a warp has an element (team.h).
+// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a few threads have an element (team.h).
 #pragma once
 #include "math/vector.h"
 #include "pass/assembly.h"

@@ -1,5 +1,5 @@
-// Work that several share, number by number. On a core there is one member, and loops are loops. On a device the threads of a warp
-// are the members: each has every 32nd number, and all wait for each other before one reads what another one has written.
+// Work that several share, number by number. On a core there is one member, and loops are loops. On a device some threads of a warp
+// are the members: of M each has every Mth number, and all wait for each other before one reads what another one has written.
 //
 //     CAL_ENTRIES(i, n)                     i < n
 //     CAL_ENTRIES2(i, n, j, m)              i < n, j < m
