@@ -1,7 +1,24 @@
-// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h. A join's matrices have six rows on
-// each of two sides, and a plain one has 13 vectors to be multiplied: half a warp has it.
-#include "cuda/work.h"
-enum { WORKER = CAL_JOIN_MEMBERS };
+// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h, a warp per element. (Half a warp
+// has a thread for every row as well, but takes twice as long; only where joins fill a device it gains a little.)
+#include "cuda/kernel.h"
+#define TEAM_WORKERS CAL_TEAM_WARPS
+#define WORKER_OF_TEAM CAL_TEAM_WARP
+#define WORKER_MEMBER CAL_OWN_LANE
+#define WORKER_MEMBERS CAL_WIDTH
+#ifdef CAL_CUDA_EMULATED
+#define IS_MEMBER (CAL_OWN_LANE == 0)
+#define IS_REAL false
+#else
+#define IS_MEMBER true
+#define IS_REAL true
+#define CAL_TEAM_MEMBER WORKER_MEMBER
+#define CAL_TEAM_MEMBERS WORKER_MEMBERS
+#ifdef __CUDA_ARCH__
+#define CAL_TEAM_WAIT() __syncwarp()
+#else
+#define CAL_TEAM_WAIT() ((void)0)
+#endif
+#endif
 #include "cuda/bands.h"
 #include <float.h>
 #include <stddef.h>
@@ -11,12 +28,12 @@ enum { WORKER = CAL_JOIN_MEMBERS };
 #include "math/lane_algebra.h"
 #include "math/lane_memory.h"
 #include "pass/assembly_join_body.h"
-#define CAL_TEAM_OF_ONE_JOIN // no batches: a worker has one join
+#define CAL_TEAM_OF_ONE_JOIN // no batches: a warp has one join
 #include "pass/assembly_join_batches.h"
 
-// Shared memory of a worker: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
+// Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
 // larger ones stay where they are.
-enum { CAL_JOIN_DOUBLES = 1344, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
+enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
 // The way back needs no factors: what it brings is where they were.
 enum { BACK_ROOM_DOUBLES = offsetof(join_room, side) / sizeof(double), BACK_DOUBLES = 640 };
 
@@ -34,15 +51,15 @@ CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const 
 CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const double* b, int b_size, double* a_chip,
                                              double* b_chip) {
 #ifdef __CUDA_ARCH__
-    enum { EACH = (90 + WORKER - 1) / WORKER }; // of elements with one tip, which have 90 numbers
-    for (int first = WORKER_MEMBER; first < a_size || first < b_size; first += EACH * WORKER) {
+    enum { EACH = (90 + WORKER_MEMBERS - 1) / WORKER_MEMBERS }; // of elements with one tip, which have 90 numbers
+    for (int first = WORKER_MEMBER; first < a_size || first < b_size; first += EACH * WORKER_MEMBERS) {
         double of_a[EACH], of_b[EACH];
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER;
+            const int i = first + k * WORKER_MEMBERS;
             of_a[k] = i < a_size ? a[i] : 0.0, of_b[k] = i < b_size ? b[i] : 0.0;
         }
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER;
+            const int i = first + k * WORKER_MEMBERS;
             if (i < a_size) a_chip[i] = of_a[k];
             if (i < b_size) b_chip[i] = of_b[k];
         }
@@ -53,7 +70,7 @@ CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const 
 #endif
 }
 
-// Where the chip's memory is too small it has the worker's work in the device's. A function by itself, so that elsewhere the compiler knows
+// Where the chip's memory is too small it has the warp's work in the device's. A function by itself, so that elsewhere the compiler knows
 // which memory it is; by value: what a pointer leads to would be in memory.
 typedef struct far_join {
     double *a, *b, *out, *join, *work;
@@ -97,7 +114,7 @@ CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal
                     .b = numbers + b->numbers,
                     .out = numbers + e->numbers,
                     .join = numbers + e->join,
-                    .work = assembly->work + (size_t)OWN_WORKER * assembly->work_size,
+                    .work = assembly->work + (size_t)CAL_OWN_WARP * assembly->work_size,
                     .map = assembly->schedule->maps + e->first_map,
                     .a_columns = a->columns,
                     .b_columns = b->columns,
@@ -139,15 +156,15 @@ CAL_DEVICE static inline double back_number(const back_lists* lists, int i) {
 CAL_DEVICE static inline void bring_back(const back_lists* lists, double* to) {
     const int count = lists->end[4];
 #ifdef __CUDA_ARCH__
-    enum { EACH = (159 + WORKER - 1) / WORKER }; // of a chain's
-    for (int first = WORKER_MEMBER; first < count; first += EACH * WORKER) {
+    enum { EACH = (159 + WORKER_MEMBERS - 1) / WORKER_MEMBERS }; // of a chain's
+    for (int first = WORKER_MEMBER; first < count; first += EACH * WORKER_MEMBERS) {
         double of[EACH];
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER;
+            const int i = first + k * WORKER_MEMBERS;
             of[k] = i < count ? back_number(lists, i) : 0.0;
         }
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER;
+            const int i = first + k * WORKER_MEMBERS;
             if (i < count) to[i] = of[k];
         }
     }
@@ -228,6 +245,24 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
     CAL_TEAM_WAIT(); // the chip is the next one's
 }
 
+// Of elements side by side: a block has one.
+#define WIDE_KERNEL(name, doubles, left, act)                                                                          \
+    CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
+        cal_context context = own_context(&work, 0);                                                                   \
+        CAL_OWN_ASSEMBLY(&work, context);                                                                              \
+        const int number = CAL_OWN_WARP;                                                                               \
+        double *chip = CAL_FAST_MEMORY, touched = 0.0;                                                                 \
+        if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
+        if (number >= work.count || !IS_MEMBER) return;                                                                \
+        const int index = work.schedule.order[work.first + number];                                                    \
+        act;                                                                                                           \
+        use_touched(work.assembly.numbers, touched);                                                                   \
+    }                                                                                                                  \
+    static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
+        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
+    }
 #define JOIN up ? assemble(&context, index, chip) : take_apart(&context, index, chip)
 BAND_KERNEL(join, CAL_JOIN_DOUBLES, true, false, NULL, JOIN)
 BAND_KERNEL(disassembly, BACK_DOUBLES, false, true, touch_joined, JOIN)

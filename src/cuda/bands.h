@@ -1,32 +1,13 @@
-// Walks of assembly's tree of joins on a device, as work.h has them: bands of heights, up, down, or up and down again. Several threads have an
-// element, a *worker*, and share its entries (pass/team.h): a part of a warp, whose halves or quarters have elements of their own. Include
-// first, with WORKER: how many threads one has. Emulated, a worker has one member.
+// Walks of assembly's tree of joins on a device, as work.h has them: bands of heights, up, down, or up and down again. A *worker* has an
+// element: a thread, or a warp, whose threads share its entries (pass/team.h). Include first of all, with
+//
+//     TEAM_WORKERS                       workers of a team
+//     WORKER_OF_TEAM                     the thread's worker among them
+//     IS_MEMBER                          whether the thread is of one; emulated, a worker has one member
+//     WORKER_MEMBER, WORKER_MEMBERS      which one of how many it is
 #pragma once
-#include "cuda/kernel.h"
-#define WORKER_MEMBER (CAL_OWN_LANE % WORKER)
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (WORKER_MEMBER == 0)
-#define IS_REAL false
-#else
-#define IS_MEMBER true
-#define IS_REAL true
-#define CAL_TEAM_MEMBER WORKER_MEMBER
-#define CAL_TEAM_MEMBERS WORKER
-#ifdef __CUDA_ARCH__
-// Those of its warp, which are side by side.
-#define CAL_TEAM_WAIT() __syncwarp(~0u >> (CAL_WIDTH - WORKER) << (CAL_OWN_LANE / WORKER * WORKER))
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
 #include "cuda/kernels.h"
 #include "pass/assembly_elements.h"
-
-// Of a warp and of a team; the thread's own among those of its warp, of its team and of the launch.
-enum { WARP_WORKERS = CAL_WIDTH / WORKER, TEAM_WORKERS = CAL_TEAM_WARPS * WARP_WORKERS };
-#define WORKER_OF_WARP (CAL_OWN_LANE / WORKER)
-#define WORKER_OF_TEAM (CAL_TEAM_WARP * WARP_WORKERS + WORKER_OF_WARP)
-#define OWN_WORKER (CAL_OWN_WARP * WARP_WORKERS + WORKER_OF_WARP)
 
 // The elements of the team in a phase, whose workers have them in turn.
 typedef struct phase_elements {
@@ -44,7 +25,7 @@ CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work,
 // the way down what the way up has left of them, which is older than that kernel.
 CAL_DEVICE static inline double touch_numbers(const double* p, int count) {
     double sum = 0.0;
-    for (int i = WORKER_MEMBER; i < count; i += WORKER) sum += p[i];
+    for (int i = WORKER_MEMBER; i < count; i += WORKER_MEMBERS) sum += p[i];
     return sum;
 }
 // Where a part is told of its base and its ports.
@@ -63,7 +44,7 @@ CAL_DEVICE static inline double touch_element(const cal_device_work* work, int n
     const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
     const int maps = a->columns + b->columns + 2 * e->columns;
     sum += (double)(a->numbers + b->numbers + a->motion + b->motion + a->base + b->base);
-    for (int i = WORKER_MEMBER; i < maps; i += WORKER) sum += (double)s->maps[e->first_map + i];
+    for (int i = WORKER_MEMBER; i < maps; i += WORKER_MEMBERS) sum += (double)s->maps[e->first_map + i];
     if (left && e->kind == CAL_ELEMENT_BELOW) sum += left(work, e, a, b);
     return sum;
 }
@@ -99,23 +80,4 @@ CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touc
     CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
     static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
         CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*TEAM_WORKERS, work);                  \
-    }
-// Of elements side by side, a block of threads for as many as a warp has.
-#define WIDE_KERNEL(name, doubles, left, act)                                                                          \
-    CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
-        cal_context context = own_context(&work, 0);                                                                   \
-        CAL_OWN_ASSEMBLY(&work, context);                                                                              \
-        const int number = OWN_WORKER;                                                                                 \
-        double *chip = CAL_FAST_MEMORY + WORKER_OF_WARP * (doubles), touched = 0.0;                                    \
-        if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
-        CAL_AFTER_OTHERS;                                                                                              \
-        CAL_BEFORE_OTHERS;                                                                                             \
-        if (number >= work.count || !IS_MEMBER) return;                                                                \
-        const int index = work.schedule.order[work.first + number];                                                    \
-        act;                                                                                                           \
-        use_touched(work.assembly.numbers, touched);                                                                   \
-    }                                                                                                                  \
-    static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
-        CAL_LAUNCH_FAST(name##_kernel, device, (elements + WARP_WORKERS - 1) / WARP_WORKERS, (doubles)*WARP_WORKERS,   \
-                        work);                                                                                         \
     }

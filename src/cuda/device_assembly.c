@@ -3,18 +3,15 @@
 #include "base/memory.h"
 #include "cuda/device_plan.h"
 #include "pass/assembly.h"
+#include <limits.h>
 
 // Who has the elements of a walk: the workers of a team (bands.h); a group of so many heights has one for each of its lowest joins, if they
 // are joined two by two; and how many elements of a height fill a device by themselves.
 typedef struct crew {
     int workers, heights, most;
 } crew;
-static const crew placers = {.workers = CAL_TEAM_WARPS * (CAL_DEVICE_LANES / CAL_PLACE_MEMBERS),
-                             .heights = 6,
-                             .most = 4 * CAL_MULTIPROCESSORS * CAL_TEAM_WARPS * (CAL_DEVICE_LANES / CAL_PLACE_MEMBERS)};
-static const crew joiners = {.workers = CAL_TEAM_WARPS * (CAL_DEVICE_LANES / CAL_JOIN_MEMBERS),
-                             .heights = 5,
-                             .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS * (CAL_DEVICE_LANES / CAL_JOIN_MEMBERS)};
+static const crew placers = {.workers = CAL_PLACERS, .heights = 7, .most = INT_MAX};
+static const crew joiners = {.workers = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS};
 
 // Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
 static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
@@ -167,7 +164,8 @@ static size_t find_sizes(cal_device_schedule* own, const cal_schedule* s) {
     return maps;
 }
 
-// How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are.
+// How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are. The base of
+// the first of two elements is that of both, and its motion is in one place.
 static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
                                 cal_schedule* copy) {
     const size_t count = (size_t)s->element_count;
@@ -178,6 +176,8 @@ static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan,
         if (elements[i].kind == CAL_ELEMENT_PART)
             elements[i].tip_motion = own->ports - own->numbers + 24 * (size_t)s->parts[elements[i].index].first_port;
     }
+    for (size_t i = count; i-- > 0;)
+        if (elements[i].a >= 0) elements[elements[i].a].motion = elements[i].motion;
     copy->elements = cal_device_copy(plan->device, &plan->memory, elements, count * sizeof *elements);
     const cal_status status = cal_device_wait(plan->device); // they go
     cal_free(elements);

@@ -8,13 +8,13 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a few threads have one. Heights
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread or a warp has one. Heights
 // that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of
 // subtrees of it, height after height, whose numbers never leave its multiprocessor's cache in between:
 //
 //     last band    ───────── one team, up and down again ─────────
 //     band 2       ── group ──  ── group ──  ── group ──  ── group
-//     band 1, 0    joins side by side, each with threads of its own
+//     band 1, 0    joins side by side, each with a warp of its own
 //
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once
@@ -25,13 +25,7 @@
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
-// Threads that share an element of assembly: on its way from tips to bases, and in a join (bands.h).
-#ifndef CAL_PLACE_MEMBERS
-#define CAL_PLACE_MEMBERS 8
-#endif
-#ifndef CAL_JOIN_MEMBERS
-#define CAL_JOIN_MEMBERS 16
-#endif
+enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,

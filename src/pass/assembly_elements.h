@@ -1,5 +1,5 @@
 // What a schedule's elements do for each other, one element at a time: how tips and bases move, what is known of both elements of a
-// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a few threads have an element (team.h).
+// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a thread or a warp has an element (team.h).
 #pragma once
 #include "math/vector.h"
 #include "pass/assembly.h"
@@ -118,9 +118,9 @@ CAL_DEVICE static inline void pass_motion(const cal_context* context, const cal_
                 *of_b = motion_at(assembly, s->elements[e->b].motion);
     if (e->kind == CAL_ELEMENT_BELOW) {
         compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip, of_b, room);
-        copy_motion(&room->base, of_a);
+        if (of_a != base) copy_motion(&room->base, of_a);
     } else {
-        copy_motion(base, of_a);
+        if (of_a != base) copy_motion(base, of_a);
         copy_motion(base, of_b);
     }
 }

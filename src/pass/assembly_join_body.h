@@ -3,7 +3,7 @@
 //
 // An element's numbers are those of its base: I (21), p (6), then for each of its columns E (6), c (1), and Λ by its lower rows.
 // Everything is dense and small: six by six, and six for each open joint. Component i of lane l is at i · CAL_LANES + l, so that
-// with one lane the numbers are worked on where they are. On a device half a warp has a join, and its threads share the entries of
+// with one lane the numbers are worked on where they are. On a device a warp has a join, and its threads share the entries of
 // matrices (team.h).
 #define element_view LANE(cal_element_view)
 #define look_at LANE(cal_look_at)
