@@ -113,7 +113,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 // Warps of a team that have a role each: a thread has all of them, one after the other.
 #define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work) CAL_LAUNCH(kernel, device, teams, work)
-#define CAL_ROLES_WAIT() ((void)0)
+#define CAL_ROLES_WAIT(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
         (void)(device);                                                                                                \
@@ -182,10 +182,11 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
     cal_launch_teams(name, device, teams, CAL_TEAM_WARPS, (doubles) * sizeof(double), work)
 #define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work)                                                  \
     cal_launch_teams(kernel, device, teams, roles, (doubles) * sizeof(double), work)
+// All warps of a team meet, each in code of its own: __syncthreads() is for those that come to the same place.
 #ifdef __CUDA_ARCH__
-#define CAL_ROLES_WAIT() __syncthreads()
+#define CAL_ROLES_WAIT(roles) asm volatile("barrier.sync 1, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
 #else
-#define CAL_ROLES_WAIT() ((void)0)
+#define CAL_ROLES_WAIT(roles) ((void)0)
 #endif
 static inline void cal_launch_teams(void (*kernel)(const cal_device_work), cal_device* device, int teams, int warps,
                                     size_t bytes, const cal_device_work* work) {

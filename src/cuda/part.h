@@ -213,7 +213,7 @@ LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_
         if (pushes && pushed >= 0 && pushed < segments)
             push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
                          chip + (team ? pushed % 3 : 0) * CAL_SEGMENT_DOUBLES, answers);
-        if (team) CAL_ROLES_WAIT();
+        if (team) CAL_ROLES_WAIT(CAL_PART_ROLES);
     }
     if (eliminates) leave_inertia(context, column, &up.I, context->workspace);
     if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
