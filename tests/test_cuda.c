@@ -116,6 +116,9 @@ static void assembly_has_the_bits_of_one_core(void** state) {
                                           {"chain:n=700", "balanced", "rk4"},
                                           {"chain:n=2500", "balanced", "rk4"},
                                           {"chain:n=300", "device", "gear"},
+                                          // Parts of seven joints and of two: segments that are not full, one alone.
+                                          {"chain:n=300,joint=prismatic", "even:43", "rk4"},
+                                          {"chain:n=200", "even:100", "rk4"},
                                           {"chain:n=40", "serial", "rkf"},
                                           {"mobile:s=2,l=60,o=3", "40", "gear"},
                                           {"mobile:s=2,l=60,o=3", "device", "rk4"},

@@ -211,12 +211,13 @@ static void fetch(const cal_device_state* own, const cal_device_work* work) {
 }
 
 // A walk of assembly's tree of joins, up and down again.
-static void walk_joins(const cal_device_plan* plan, cal_device* device, cal_device_work* work,
+static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_device_work* work,
                        const cal_device_joins* joins) {
-    const cal_device_schedule* s = plan->schedule;
-    for (int i = 0; i < 2 * s->band_count; i++) {
-        const bool up = i < s->band_count;
-        const cal_device_band* band = &s->bands[up ? i : 2 * s->band_count - 1 - i];
+    work->schedule.order = bands->order;
+    work->starts = bands->starts;
+    for (int i = 0; i < 2 * bands->count; i++) {
+        const bool up = i < bands->count;
+        const cal_device_band* band = &bands->bands[up ? i : 2 * bands->count - 1 - i];
         if (band->turns && !up) continue;
         work->heights = band->heights;
         work->turn = up ? band->heights : 0;
@@ -247,7 +248,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
                   const cal_device_solver* solver, bool prepares, bool follows) {
     cal_device* device = own->device;
     const cal_device_mechanics *mechanics = plan->mechanics, *aba = &cal_device_aba;
-    const bool joins = plan->schedule && plan->schedule->band_count > 0;
+    const bool joins = plan->schedule && plan->schedule->joining.count > 0;
     const int columns = plan->column_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
@@ -255,7 +256,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     if (solver && prepares) launch_reversed(solver->prepare, device, work, 0, plan->work.layout.block_count);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
-    if (joins) walk_joins(plan, device, work, &cal_device_placing);
+    if (joins) walk_joins(&plan->schedule->placing, device, work, &cal_device_placing);
     const int trunk = work->trunk_levels;
     if (trunk > 0) mechanics->trunk_down(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++) {
@@ -264,7 +265,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
         launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
-    if (joins) walk_joins(plan, device, work, &cal_device_joining);
+    if (joins) walk_joins(&plan->schedule->joining, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++) {
         work->settled = i > 0;

@@ -27,10 +27,14 @@ enum { CAL_FAST_BLOCKS = 3 }; // with less than a segment's rows
 // (schedule.h, cal_area_doubles of one slot), of others in registers: 8 warps per multiprocessor, with all of these that a thread can have.
 enum {
     CAL_PART_WARPS = 8,
+    CAL_PART_STEPS = 3,
+    CAL_SEGMENT_DOUBLES = CAL_PART_STEPS * CAL_LIMB_ROWS * CAL_WIDTH,
     CAL_PART_AREA = CAL_FAST_BLOCKS * 15 * CAL_WIDTH,
     CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
 };
-static_assert((int)CAL_PART_DOUBLES >= (int)CAL_LIMB_DOUBLES, "segments have room there");
+static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have room there");
+// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): as many as a multiprocessor has room for.
+enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4 };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
 enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
@@ -103,6 +107,9 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
+// Warps of a team that have a role each: a thread has all of them, one after the other.
+#define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work) CAL_LAUNCH(kernel, device, teams, work)
+#define CAL_ROLES_WAIT(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
         (void)(device);                                                                                                \
@@ -170,6 +177,14 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
     cal_launch_teams(name, device, teams, warps, (doubles) * sizeof(double), work)
 #define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
     cal_launch_teams(name, device, teams, CAL_TEAM_WARPS, (doubles) * sizeof(double), work)
+#define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work)                                                  \
+    cal_launch_teams(kernel, device, teams, roles, (doubles) * sizeof(double), work)
+// All warps of a team meet, each in code of its own: __syncthreads() is for those that come to the same place.
+#ifdef __CUDA_ARCH__
+#define CAL_ROLES_WAIT(roles) asm volatile("barrier.sync 1, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
+#else
+#define CAL_ROLES_WAIT(roles) ((void)0)
+#endif
 static inline void cal_launch_teams(void (*kernel)(const cal_device_work), cal_device* device, int teams, int warps,
                                     size_t bytes, const cal_device_work* work) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);

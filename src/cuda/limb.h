@@ -1,13 +1,14 @@
 // Wide columns of articulated bodies on a device whose joints have one degree of freedom: limbs, walked in segments (segment.h), and those
 // with children. Include after pass/aba_columns.h.
 #pragma once
+enum { SEGMENT_STEPS = CAL_LIMB_STEPS };
 #include "cuda/segment.h"
 
 LANE_INLINE void limb_run(int kind, const cal_context* context, const cal_column* column) {
     double* const chip = context->workspace + CAL_OWN_LANE;
     limb_walk w = begin_limb(kind, context, column);
     articulated I = {0};
-    for (int first = w.last; first >= 0; first -= LIMB_STEPS) {
+    for (int first = w.last; first >= 0; first -= SEGMENT_STEPS) {
         for (int i = fill_segment(kind, context, column, &w, first, chip) - 1; i >= first; i--) {
             const place at = steps_below(&w.top, context, column, kind, i);
             const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;

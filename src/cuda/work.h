@@ -8,7 +8,7 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one. Heights
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread or a warp has one. Heights
 // that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of
 // subtrees of it, height after height, whose numbers never leave its multiprocessor's cache in between:
 //
@@ -25,6 +25,7 @@
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
+enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,
@@ -58,7 +59,9 @@ typedef struct cal_device_work {
     // i = first + g (heights + 1) + h; the launch goes down again after `turn` phases.
     const int32_t* starts;
     int heights, turn;
-    int phase_count;  // of kernels with phases (kernel.h)
+    int phase_count; // of kernels with phases (kernel.h)
+    bool
+        limb_parts; // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
     int ground_pulls; // how many the ground has
     // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
     int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
