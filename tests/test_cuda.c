@@ -116,6 +116,9 @@ static void assembly_has_the_bits_of_one_core(void** state) {
                                           {"chain:n=700", "balanced", "rk4"},
                                           {"chain:n=2500", "balanced", "rk4"},
                                           {"chain:n=300", "device", "gear"},
+                                          // Parts of seven joints and of two: segments that are not full, one alone.
+                                          {"chain:n=300,joint=prismatic", "even:43", "rk4"},
+                                          {"chain:n=200", "even:100", "rk4"},
                                           {"chain:n=40", "serial", "rkf"},
                                           {"mobile:s=2,l=60,o=3", "40", "gear"},
                                           {"mobile:s=2,l=60,o=3", "device", "rk4"},
@@ -158,8 +161,14 @@ static uint64_t run_ensemble(const cal_model* model, const char* solver, int cou
         for (size_t k = 0; k < v_count; k++) tau[k] = 0.01 * (double)i;
         assert_int_equal(cal_ensemble_drive(ensemble, 3 * i, tau, NULL, NULL), CAL_OK);
     }
+    uint64_t hash = 0;
+    // Twice inside of one step, and inside of the next one.
+    for (int i = 0; i < 3; i++) {
+        if (cal_ensemble_advance(ensemble, 0.03032 + 0.0004 * i, &error)) fail_msg("%s", error.text);
+        hash = 31 * hash + cal_ensemble_hash(ensemble);
+    }
     if (cal_ensemble_step(ensemble, "rk4", 0.002, 3, &error)) fail_msg("%s", error.text);
-    uint64_t hash = cal_ensemble_hash(ensemble);
+    hash = 31 * hash + cal_ensemble_hash(ensemble);
     // Forward dynamics of all at once.
     double* all = cal_test_numbers((size_t)count * (q_count + 2 * v_count));
     double *all_v = all + (size_t)count * q_count, *qdd = all_v + (size_t)count * v_count;
@@ -181,8 +190,12 @@ static uint64_t run_ensemble(const cal_model* model, const char* solver, int cou
 
 static void ensembles_have_the_bits_of_one_core(void** state) {
     (void)state;
-    static const char* const runs[][2] = {
-        {"humanoid", "rk4"}, {"random:n=14,passive=1,stop=50", "rk4"}, {"tree:height=3,fanout=2,joint=ball", "euler"}};
+    static const char* const runs[][2] = {{"humanoid", "rk4"},
+                                          {"random:n=14,passive=1,stop=50", "rk4"},
+                                          {"tree:height=3,fanout=2,joint=ball", "euler"},
+                                          {"chain:n=13", "rk4"},
+                                          {"mobile:s=2,l=3,o=3,plateau=light", "rk4"},
+                                          {"tree:height=3,fanout=2", "euler"}};
     cal_machine* machine = make_machine();
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);

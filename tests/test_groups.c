@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "collide/collide.h"
 #include "support.h"
+#include "simulation/contact/contact_problem.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/group.h"
 #include <math.h>
@@ -617,6 +618,19 @@ static void test_sparse_against_dense(void** state) {
     }
 }
 
+// A look at contacts that finds fewer than the one before leaves the others where they were, behind its own: they are none of its.
+static void contacts_of_an_earlier_look_are_not_found(void** state) {
+    (void)state;
+    cal_group_contact contacts[4] = {{.key = 11}, {.key = 22}, {.key = 33}, {.key = 44}};
+    const cal_contact_cache cache = {.contacts = contacts, .capacity = 4, .count = 2};
+    for (int from = 0; from < 4; from++) {
+        assert_int_equal(cal_contact_cache_same(&cache, 11, from), 0);
+        assert_int_equal(cal_contact_cache_same(&cache, 22, from), 1);
+        assert_int_equal(cal_contact_cache_same(&cache, 33, from), CAL_NONE);
+        assert_int_equal(cal_contact_cache_same(&cache, 44, from), CAL_NONE);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_stacks_rest),
                                        cmocka_unit_test(test_dropped_pile_comes_to_rest),
@@ -630,6 +644,7 @@ int main(void) {
                                        cmocka_unit_test(test_replay_within_an_interval),
                                        cmocka_unit_test(test_failed_member),
                                        cmocka_unit_test(test_massless),
+                                       cmocka_unit_test(contacts_of_an_earlier_look_are_not_found),
                                        cmocka_unit_test(test_sparse_against_dense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

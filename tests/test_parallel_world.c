@@ -116,7 +116,7 @@ static void scenes_have_one_history(void** state) {
     static const struct {
         const char* scene;
         double time;
-    } runs[] = {{"atoms:n=60", 1.0},         {"avalanche:n=30", 1.0},      {"cars:cars=1,rows=2", 0.5},
+    } runs[] = {{"atoms:n=60", 1.0},         {"avalanche:n=150", 1.3},     {"cars:cars=1,rows=2", 0.5},
                 {"robots:n=2,boxes=2", 1.0}, {"stack:kind=wall,n=3", 0.7}, {"stack:kind=dominoes,n=5", 0.7}};
     static cal_test_history wanted, found;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
@@ -169,12 +169,12 @@ static void uneven_domains_are_divided_anew(void** state) {
     static cal_test_history histories[2];
     for (int run = 0; run < 2; run++) {
         cal_machine* machine = run > 0 ? make_threads(2) : NULL;
-        cal_world* world = make_scene("atoms:n=300,divider=still", machine);
+        cal_world* world = make_scene("atoms:n=300,divider=still,kind=balls", machine);
         for (int i = 0; i < world->body_count; i++)
             for (int k = 0; k < 3; k++)
-                world->bodies[i].def.velocity[k] *= world->bodies[i].def.position[0] < 0 ? 8 : 1;
+                world->bodies[i].def.velocity[k] *= world->bodies[i].def.position[0] < 0 ? 16 : 1;
         if (run > 0) divide(world, 4, 0.003);
-        cal_test_take_history(world, 0.5, &histories[run]);
+        cal_test_take_history(world, 0.3, &histories[run]);
         if (run > 0) {
             int fewest = world->body_count, most = 0;
             for (int i = 1; i <= 4; i++) {

@@ -120,7 +120,7 @@ cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, c
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error);
 /// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
-/// outlive the world. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
+/// outlive the world. The world's gravity acts on it, not the model's. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
 /// they are open there, the multibody is projected onto them (cal_world_report.start_moved).
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
@@ -290,7 +290,7 @@ typedef struct cal_world_report {
     int64_t windows;             ///< in which they ran side by side
     int64_t runs;                ///< of all of them: a window has another one where bodies of two domains meet
     int64_t handed_over;         ///< components that went to another domain
-    double domains_s;            ///< processor time of all domains together
+    double domains_s;            ///< processor time of all domains together, with that of processors that helped them
     double busiest_s;   ///< of the busiest processor of each run: what domains take with a core for each processor
     double largest_s;   ///< of the busiest component of each window, where the world was priced; otherwise 0
     double between_s;   ///< of what one core does between runs
@@ -310,7 +310,7 @@ cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 /// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
 /// What a world, advanced to a time, would take on so many processors: it is divided among them, and they run one after the other on
-/// the calling core. The report has domains_s, busiest_s and between_s of that advance: with a core each it would take the last two
+/// the calling core. The report has domains_s, busiest_s and between_s of that advance: with a core each, where idle ones help, it would take the last two
 /// together; largest_s and between_s together are what no number of processors goes below. domains is 0 where a world has too few bodies to divide, or gains less than a tenth, and so stays on one core. Afterwards the world
 /// goes on as before. At most 1024 processors.
 cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error);

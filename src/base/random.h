@@ -13,6 +13,11 @@ static inline uint64_t cal_random_bits(cal_random* random) {
     return z ^ (z >> 31);
 }
 
+// As so many numbers later.
+static inline void cal_random_skip(cal_random* random, uint64_t count) {
+    random->state += count * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 // Uniform in [low, high).
 static inline double cal_random_between(cal_random* random, double low, double high) {
     return low + (high - low) * ((double)(cal_random_bits(random) >> 11) * 0x1p-53);

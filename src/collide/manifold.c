@@ -19,6 +19,10 @@ static const double line_sine = 0.17;
 // say from step to step which of two corners is there, or make two of one.
 static const double flush = 1e-9;
 
+// Of a size: what the deepest point may be deeper than those of the outline. A round face has eight of them, and the deepest one of its rim is
+// between two. A group leaves a millionth (contact/group_work.h).
+static const double unseen = 2e-7;
+
 typedef struct corner {
     double p[3];
     uint32_t id; // of a corner of the piece its number, of a cut the edge and the plane: no two of an outline are alike
@@ -368,7 +372,7 @@ static void collect(void* user, int i, int k, double* limit) {
     }
     count = thin_out(points, kept);
     const double size = fmin(p->reach, q->reach);
-    if (least > nearest.distance + 1e-6 * size) {
+    if (least > nearest.distance + unseen * size) {
         measured point = {.separation = nearest.distance, .id = 0};
         double middle[3];
         if (!cal_points_are_known(p, q, nearest.distance))

@@ -62,7 +62,7 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     const double touched = touch_motion(&work, &context, column);
@@ -75,7 +75,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_devi
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, CAL_CONSTANT_COUNT, false);
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
@@ -96,7 +96,7 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const double places =
         early_steps(&work, column) > 0 ? touch_pulls(&work, pull_list(&work, column, own_lane(column))) : 0.0;
     CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     const double touched = touch_bodies(&work, &context, column);
@@ -111,12 +111,16 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
 CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double constant = touch_constants(&work, column, 0, 0, false);
-    CAL_AFTER_OTHERS;
-    CAL_LET_START(work);
-    if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
+    if (column && work.settled && has_segments(column)) {
+        accelerate_joints_ahead(&context, column);
+        return;
+    }
+    CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
+    if (is_idle(column)) return;
     if (has_segments(column)) {
-        accelerate_joints(&context, column);
+        accelerate_joints(&context, column, true);
         return;
     }
     const double touched = touch_records(&work, &context, column);
@@ -165,7 +169,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
         else if (kind == CAL_STEP_UP)
             LANE(inbound_column)(&context, column);
     }
-    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i]);
+    for (int i = 0; i < work.layout.column_count; i++) accelerate_turning(&context, &columns[i], work.rates);
 }
 
 static void forces(cal_device* device, const cal_device_work* work, int warps) {

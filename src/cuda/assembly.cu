@@ -41,6 +41,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) place_kernel(const cal_dev
     CAL_OWN_ASSEMBLY(&work, context);
     const own_slots own = column ? find_slots(&context, column) : (own_slots){0};
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (is_idle(column) || own.slots->count == 0) return;
     if (own.limb) {
         place_part(&context, column, own.slots, own.on);
@@ -70,6 +71,32 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_devi
     if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
 }
 
+// The same where all of a launch are limbs: a team's warps have a role each.
+CAL_KERNEL void CAL_BOUNDS(CAL_PART_ROLES* CAL_WIDTH, CAL_PART_TEAMS) part_roles_kernel(const cal_device_work work) {
+#ifdef CAL_CUDA_EMULATED
+    const cal_column* column = team_column(&work, 1);
+#else
+    const cal_column* column = team_column(&work, CAL_PART_ROLES);
+    const int role = CAL_OWN_WARP % CAL_PART_ROLES;
+#endif
+    cal_context context = own_context(&work, 0);
+    CAL_OWN_ASSEMBLY(&work, context);
+    const own_slots own = find_slots(&context, column);
+    CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
+    context.workspace = CAL_FAST_MEMORY;
+#ifdef CAL_CUDA_EMULATED
+    walk_roles(PART_DOES_ALL, true, &context, column, own.slots, own.on);
+#else
+    if (role == 0)
+        walk_roles(PART_FILLS, true, &context, column, own.slots, own.on);
+    else if (role == 1)
+        walk_roles(PART_ELIMINATES, true, &context, column, own.slots, own.on);
+    else
+        walk_roles(PART_PUSHES, true, &context, column, own.slots, own.on);
+#endif
+}
+
 CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
@@ -84,6 +111,7 @@ CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
 CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (is_idle(column)) return;
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);
@@ -98,7 +126,10 @@ static void place_parts(cal_device* device, const cal_device_work* work, int col
     CAL_LAUNCH_BLOCKS(place_kernel, device, columns, 1, work);
 }
 static void limb(cal_device* device, const cal_device_work* work, int columns) {
-    CAL_LAUNCH_FAST(part_kernel, device, columns, CAL_PART_DOUBLES, work);
+    if (work->limb_parts)
+        CAL_LAUNCH_ROLES(part_roles_kernel, device, columns, CAL_PART_ROLES, 3 * CAL_SEGMENT_DOUBLES, work);
+    else
+        CAL_LAUNCH_FAST(part_kernel, device, columns, CAL_PART_DOUBLES, work);
 }
 static void inertia(cal_device* device, const cal_device_work* work, int columns) {
     CAL_LAUNCH_BLOCKS(part_inertia_kernel, device, columns, 1, work);

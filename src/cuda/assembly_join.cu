@@ -1,22 +1,25 @@
-// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_elements.h and
-// pass/assembly_join_body.h, a warp per element, whose threads share its entries (pass/team.h). Emulated, a team has one member.
+// Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h, a warp per element. (Half a warp
+// has a thread for every row as well, but takes twice as long; only where joins fill a device it gains a little.)
 #include "cuda/kernel.h"
+#define TEAM_WORKERS CAL_TEAM_WARPS
+#define WORKER_OF_TEAM CAL_TEAM_WARP
+#define WORKER_MEMBER CAL_OWN_LANE
+#define WORKER_MEMBERS CAL_WIDTH
 #ifdef CAL_CUDA_EMULATED
 #define IS_MEMBER (CAL_OWN_LANE == 0)
 #define IS_REAL false
 #else
 #define IS_MEMBER true
 #define IS_REAL true
-#define CAL_TEAM_MEMBER CAL_OWN_LANE
-#define CAL_TEAM_MEMBERS CAL_WIDTH
+#define CAL_TEAM_MEMBER WORKER_MEMBER
+#define CAL_TEAM_MEMBERS WORKER_MEMBERS
 #ifdef __CUDA_ARCH__
 #define CAL_TEAM_WAIT() __syncwarp()
 #else
 #define CAL_TEAM_WAIT() ((void)0)
 #endif
 #endif
-#include "cuda/kernels.h"
-#include "pass/assembly_elements.h"
+#include "cuda/bands.h"
 #include <float.h>
 #include <stddef.h>
 
@@ -31,85 +34,15 @@
 // Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
 // larger ones stay where they are.
 enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
-enum { COMPOSE_DOUBLES = sizeof(cal_compose_room) / sizeof(double) };
 // The way back needs no factors: what it brings is where they were.
 enum { BACK_ROOM_DOUBLES = offsetof(join_room, side) / sizeof(double), BACK_DOUBLES = 640 };
 
-// The elements of the team in a phase, whose warps have them in turn.
-typedef struct phase_elements {
-    int first, end;
-    bool up;
-} phase_elements;
-CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work, int phase) {
-    const bool up = phase < work->turn;
-    const int height = up ? phase : work->turn + work->heights - 1 - phase;
-    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / CAL_TEAM_WARPS) * (work->heights + 1) + height;
-    return (phase_elements){starts[0], starts[1], up};
-}
-
-// Reads ahead (ahead.h), while the kernel before it still works, what is constant of the elements of a warp and of what they join; and for
-// the way down what the way up has left of them, which is older than that kernel.
-CAL_DEVICE static inline double touch_numbers(const double* p, int count) {
-    double sum = 0.0;
-    for (int i = CAL_OWN_LANE; i < count; i += CAL_WIDTH) sum += p[i];
-    return sum;
-}
 CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const cal_element* e, const cal_element* a,
                                              const cal_element* b) {
     const double* numbers = work->assembly.numbers;
     return touch_numbers(numbers + a->numbers + CAL_ELEMENT_COLUMNS, (int)cal_element_size(a) - CAL_ELEMENT_COLUMNS) +
            touch_numbers(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b->columns) +
-           touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS);
-}
-CAL_DEVICE static inline double touch_placed(const cal_device_work* work, const cal_element* e, const cal_element* a,
-                                             const cal_element* b) {
-    (void)b;
-    return touch_numbers(work->assembly.numbers + a->tip_motion + e->tip * CAL_PLACING_NUMBERS, CAL_PLACING_NUMBERS);
-}
-typedef double touch_left(const cal_device_work* work, const cal_element* e, const cal_element* a,
-                          const cal_element* b);
-CAL_DEVICE static inline double touch_element(const cal_device_work* work, int number, touch_left* left) {
-    const cal_schedule* s = &work->schedule;
-    const cal_element* e = &s->elements[s->order[number]];
-    double sum = (double)(e->numbers + e->motion);
-    if (e->a < 0) return sum;
-    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-    const int maps = a->columns + b->columns + 2 * e->columns;
-    sum += (double)(a->numbers + b->numbers + a->motion + b->motion + a->base + b->base);
-    if (CAL_OWN_LANE < maps) sum += (double)s->maps[e->first_map + CAL_OWN_LANE];
-    if (left && e->kind == CAL_ELEMENT_BELOW) sum += left(work, e, a, b);
-    return sum;
-}
-CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touch_left* left) {
-    double sum = 0.0;
-    for (int phase = 0; phase < work->heights; phase++) {
-        const phase_elements own = elements_of(work, phase);
-        for (int i = own.first + CAL_TEAM_WARP; i < own.end; i += CAL_TEAM_WARPS) sum += touch_element(work, i, left);
-    }
-    return sum;
-}
-#ifdef __CUDA_ARCH__
-#define TOUCH(left) touch_elements(&work, left)
-#else
-#define TOUCH(left) 0.0
-#endif
-
-// --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
-
-CAL_DEVICE static inline void find_tips_of(const cal_context* context, int index, double* chip) {
-    const cal_assembly* assembly = cal_assembly_of(context);
-    find_tips(assembly, &assembly->schedule->elements[index], (cal_compose_room*)chip);
-}
-
-CAL_DEVICE static inline void find_bases_of(const cal_context* context, int index, double* chip) {
-    const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
-    if (e->parent < 0) stand_on_ground(context, e);
-    pass_motion(context, e, (cal_compose_room*)chip);
-    CAL_TEAM_WAIT();
-    for (int side = 0; side < 2 && e->a >= 0; side++) {
-        const cal_element* joined = &cal_assembly_of(context)->schedule->elements[side ? e->b : e->a];
-        if (joined->kind == CAL_ELEMENT_PART) give_motion(context, joined);
-    }
+           touch_numbers(numbers + e->join, CAL_JOIN_NUMBERS) + touch_base(work, a) + touch_base(work, b);
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -118,15 +51,15 @@ CAL_DEVICE static inline void find_bases_of(const cal_context* context, int inde
 CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const double* b, int b_size, double* a_chip,
                                              double* b_chip) {
 #ifdef __CUDA_ARCH__
-    enum { EACH = 4 }; // elements with one tip have 90 numbers
-    for (int first = CAL_OWN_LANE; first < a_size || first < b_size; first += EACH * CAL_WIDTH) {
+    enum { EACH = (90 + WORKER_MEMBERS - 1) / WORKER_MEMBERS }; // of elements with one tip, which have 90 numbers
+    for (int first = WORKER_MEMBER; first < a_size || first < b_size; first += EACH * WORKER_MEMBERS) {
         double of_a[EACH], of_b[EACH];
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * CAL_WIDTH;
+            const int i = first + k * WORKER_MEMBERS;
             of_a[k] = i < a_size ? a[i] : 0.0, of_b[k] = i < b_size ? b[i] : 0.0;
         }
         CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * CAL_WIDTH;
+            const int i = first + k * WORKER_MEMBERS;
             if (i < a_size) a_chip[i] = of_a[k];
             if (i < b_size) b_chip[i] = of_b[k];
         }
@@ -205,24 +138,60 @@ CAL_DEVICE static inline void assemble(const cal_context* context, int index, do
     if (e->kind == CAL_ELEMENT_BELOW) join_below(assembly, e, chip);
 }
 
-// Numbers to where they are worked on.
-CAL_DEVICE static inline double* bring(const double* from, int count, double* to) {
-    CAL_ENTRIES(i, count) to[i] = from[i];
-    return to + count;
+// What the way back of a join needs of a, of b, of the join and of what is known above it: lists that follow each other on chip.
+typedef struct back_lists {
+    const double* from[5];
+    int end[5]; // of each on chip
+} back_lists;
+CAL_DEVICE static inline double back_number(const back_lists* lists, int i) {
+    int list = 0, begin = 0;
+    CAL_UNROLL for (int k = 0; k < 4; k++) {
+        if (i >= lists->end[k]) list = k + 1, begin = lists->end[k];
+    }
+    const double* from = lists->from[0];
+    CAL_UNROLL for (int k = 1; k < 5; k++) from = list == k ? lists->from[k] : from;
+    return from[i - begin];
 }
+// Brings them, many at once: nobody waits for one after the other.
+CAL_DEVICE static inline void bring_back(const back_lists* lists, double* to) {
+    const int count = lists->end[4];
+#ifdef __CUDA_ARCH__
+    enum { EACH = (159 + WORKER_MEMBERS - 1) / WORKER_MEMBERS }; // of a chain's
+    for (int first = WORKER_MEMBER; first < count; first += EACH * WORKER_MEMBERS) {
+        double of[EACH];
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * WORKER_MEMBERS;
+            of[k] = i < count ? back_number(lists, i) : 0.0;
+        }
+        CAL_UNROLL for (int k = 0; k < EACH; k++) {
+            const int i = first + k * WORKER_MEMBERS;
+            if (i < count) to[i] = of[k];
+        }
+    }
+#else
+    CAL_ENTRIES(i, count) to[i] = back_number(lists, i);
+#endif
+}
+
+// What is known of a and b afterwards: how their bases are accelerated, and the forces on their columns.
+typedef struct known_sides {
+    const double *base[2], *force[2];
+} known_sides;
 
 // b, which hangs below a tip of a, from a again: what is known of both goes on to them, then w and x of the tip are found. On chip; map as in
 // cal_join_below, NULL: plain.
-CAL_DEVICE static inline void part_on_chip(double* numbers, const cal_element* e, const cal_element* a,
-                                           const cal_element* b, int a_columns, int b_columns, int columns,
-                                           const int32_t* map, double* chip) {
-    double* E = chip + BACK_ROOM_DOUBLES;
-    double* I = bring(numbers + a->numbers + CAL_ELEMENT_COLUMNS, 7 * a_columns + a_columns * (a_columns + 1) / 2, E);
-    double* join = bring(numbers + b->numbers, CAL_ELEMENT_COLUMNS + 6 * b_columns, I);
-    double* base = bring(numbers + e->join, CAL_JOIN_NUMBERS, join);
-    double* known = bring(numbers + e->base, 6, base);
-    double* a_force = bring(numbers + e->force, columns, known);
-    double* b_force = a_force + a_columns;
+CAL_DEVICE static inline known_sides part_on_chip(double* numbers, const cal_element* e, const cal_element* a,
+                                                  const cal_element* b, int a_columns, int b_columns, int columns,
+                                                  const int32_t* map, double* chip) {
+    const int a_end = 7 * a_columns + a_columns * (a_columns + 1) / 2,
+              b_end = a_end + CAL_ELEMENT_COLUMNS + 6 * b_columns, join_end = b_end + CAL_JOIN_NUMBERS;
+    const back_lists lists = {{numbers + a->numbers + CAL_ELEMENT_COLUMNS, numbers + b->numbers, numbers + e->join,
+                               numbers + e->base, numbers + e->force},
+                              {a_end, b_end, join_end, join_end + 6, join_end + 6 + columns}};
+    join_room* room = (join_room*)chip;
+    double *E = chip + BACK_ROOM_DOUBLES, *I = E + a_end, *join = E + b_end, *base = E + join_end, *known = base + 6,
+           *a_force = known + columns, *b_force = a_force + a_columns;
+    bring_back(&lists, E);
     CAL_TEAM_WAIT();
     CAL_ENTRIES(i, 6) numbers[a->base + (size_t)i] = base[i];
     CAL_ENTRIES(i, a_columns + b_columns) {
@@ -236,64 +205,47 @@ CAL_DEVICE static inline void part_on_chip(double* numbers, const cal_element* e
     const element_view right = look_at(I, b_columns);
     const int tip = map ? e->tip : 0;
     LANE(cal_part_below)
-    (&left, &right, tip, join, base, a_force, b_force, numbers + a->force + 6 * tip, numbers + b->base,
-     (join_room*)chip);
+    (&left, &right, tip, join, base, a_force, b_force, numbers + a->force + 6 * tip, numbers + b->base, room);
+    CAL_ENTRIES(i, 6) a_force[6 * tip + i] = room->w[i];
     CAL_TEAM_WAIT();
+    return (known_sides){{base, room->x}, {a_force, b_force}};
 }
 
-CAL_DEVICE static inline void part_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
-    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+CAL_DEVICE static inline known_sides part_below(const cal_assembly* assembly, const cal_element* e,
+                                                const cal_element* a, const cal_element* b, double* chip) {
     double* numbers = assembly->numbers;
     const int most = BACK_ROOM_DOUBLES + (int)cal_element_size(a) + 6 * b->columns + CAL_JOIN_NUMBERS + 6 + e->columns +
                      a->columns + b->columns;
-    if (is_chain(e, a, b) && b->columns > 0) {
-        part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
-    } else if (is_chain(e, a, b)) {
-        part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
-    } else if (most <= BACK_DOUBLES) {
-        part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns, assembly->schedule->maps + e->first_map,
-                     chip);
-    } else {
-        pass_on(assembly, e);
-        LANE(part_one)(assembly, e, (join_room*)chip);
-    }
+    if (is_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
+    if (is_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
+    if (most <= BACK_DOUBLES)
+        return part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns,
+                            assembly->schedule->maps + e->first_map, chip);
+    pass_on(assembly, e);
+    LANE(part_one)(assembly, e, (join_room*)chip);
+    CAL_TEAM_WAIT();
+    return (known_sides){{numbers + a->base, numbers + b->base}, {numbers + a->force, numbers + b->force}};
 }
 
 CAL_DEVICE static inline void take_apart(const cal_context* context, int index, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[index];
+    double* numbers = assembly->numbers;
     if (e->parent < 0) hold_base(assembly, e);
-    if (e->kind == CAL_ELEMENT_PART) give_forces(context, e);
+    if (e->kind == CAL_ELEMENT_PART) give_forces(context, e, numbers + e->base, numbers + e->force);
+    if (e->a < 0) return;
+    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+    known_sides known = {{numbers + a->base, numbers + b->base}, {numbers + a->force, numbers + b->force}};
     if (e->kind == CAL_ELEMENT_BELOW)
-        part_below(assembly, e, chip);
-    else if (e->a >= 0)
+        known = part_below(assembly, e, a, b, chip);
+    else
         pass_on(assembly, e);
-    for (int side = 0; side < 2 && e->a >= 0; side++) {
-        const cal_element* joined = &assembly->schedule->elements[side ? e->b : e->a];
-        if (joined->kind == CAL_ELEMENT_PART) give_forces(context, joined);
-    }
+    if (a->kind == CAL_ELEMENT_PART) give_forces(context, a, known.base[0], known.force[0]);
+    if (b->kind == CAL_ELEMENT_PART) give_forces(context, b, known.base[1], known.force[1]);
+    CAL_TEAM_WAIT(); // the chip is the next one's
 }
 
-// --- Kernels: of a band, up or down; of the last one, up and down again --------------------------------------------------------
-
-// doubles: of shared memory of a warp.
-#define BAND_KERNEL(name, doubles, goes_up, goes_down, left, act)                                                      \
-    CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
-        cal_context context = own_context(work, 0);                                                                    \
-        CAL_OWN_ASSEMBLY(work, context);                                                                               \
-        const phase_elements own = elements_of(work, phase);                                                           \
-        const bool up = (goes_up) && (!(goes_down) || own.up);                                                         \
-        double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * (doubles);                                            \
-        for (int i = own.first + CAL_TEAM_WARP; IS_MEMBER && i < own.end; i += CAL_TEAM_WARPS) {                       \
-            const int index = work->schedule.order[i];                                                                 \
-            act;                                                                                                       \
-        }                                                                                                              \
-    }                                                                                                                  \
-    CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
-    static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
-        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*CAL_TEAM_WARPS, work);                \
-    }
-// Of elements with a warp each, a block of threads.
+// Of elements side by side: a block has one.
 #define WIDE_KERNEL(name, doubles, left, act)                                                                          \
     CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
         cal_context context = own_context(&work, 0);                                                                   \
@@ -302,6 +254,7 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
         double *chip = CAL_FAST_MEMORY, touched = 0.0;                                                                 \
         if (IS_REAL && number < work.count) touched = touch_element(&work, work.first + number, left);                 \
         CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
         if (number >= work.count || !IS_MEMBER) return;                                                                \
         const int index = work.schedule.order[work.first + number];                                                    \
         act;                                                                                                           \
@@ -310,12 +263,6 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
     static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
         CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
     }
-#define PLACE up ? find_tips_of(&context, index, chip) : find_bases_of(&context, index, chip)
-BAND_KERNEL(tips, COMPOSE_DOUBLES, true, false, NULL, PLACE)
-BAND_KERNEL(bases, COMPOSE_DOUBLES, false, true, touch_placed, PLACE)
-BAND_KERNEL(last_placing, COMPOSE_DOUBLES, true, true, NULL, PLACE)
-WIDE_KERNEL(wide_tips, COMPOSE_DOUBLES, NULL, find_tips_of(&context, index, chip))
-WIDE_KERNEL(wide_bases, COMPOSE_DOUBLES, touch_placed, find_bases_of(&context, index, chip))
 #define JOIN up ? assemble(&context, index, chip) : take_apart(&context, index, chip)
 BAND_KERNEL(join, CAL_JOIN_DOUBLES, true, false, NULL, JOIN)
 BAND_KERNEL(disassembly, BACK_DOUBLES, false, true, touch_joined, JOIN)
@@ -323,7 +270,5 @@ BAND_KERNEL(last_joining, CAL_JOIN_DOUBLES, true, true, NULL, JOIN)
 WIDE_KERNEL(wide_join, CAL_JOIN_DOUBLES, NULL, assemble(&context, index, chip))
 WIDE_KERNEL(wide_disassembly, BACK_DOUBLES, touch_joined, take_apart(&context, index, chip))
 
-CAL_EXTERN_C const cal_device_joins cal_device_placing = {
-    .up = tips, .down = bases, .last = last_placing, .wide_up = wide_tips, .wide_down = wide_bases};
 CAL_EXTERN_C const cal_device_joins cal_device_joining = {
     .up = join, .down = disassembly, .last = last_joining, .wide_up = wide_join, .wide_down = wide_disassembly};

@@ -1,8 +1,10 @@
 // Many instances in a device's memory (plan/machine_ops.h): groups of 32, a thread per instance, one launch for the solver's
-// preparation, one for both walks, one for its follow-up. The host sends what an evaluation needs and does not wait for it.
+// preparation, one for both walks; where instances have steps of their own, one for its follow-up and one for control. The host
+// sends what an evaluation needs and does not wait for it.
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device_plan.h"
+#include "solver/vectors.h"
 #include <string.h>
 
 struct cal_batch {
@@ -71,6 +73,7 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     batch->vector_count = vectors;
     *work = plan->on_device->work;
     work->groups = groups;
+    work->rates = true;
     work->y_stride = layout->y_size;
     work->v_stride = layout->v_size;
     work->control_stride = (size_t)layout->copies * (size_t)plan->model->actuator_count;
@@ -137,30 +140,28 @@ static cal_status choose(cal_batch* batch, const uint8_t* chosen) {
     return CAL_OK;
 }
 
-// The solver's preparation (NULL: none), and forward dynamics.
-static void walk(cal_batch* batch, const cal_device_solver* solver) {
-    const cal_device_work* work = &batch->work;
+// Joint forces, and forward dynamics.
+static void walk(cal_batch* batch, const cal_device_work* work) {
     const int parts = batch->groups * batch->plan->layout->column_count;
-    if (solver) solver->batch_prepare(batch->device, work, parts);
     if (work->context.force != work->context.tau) cal_device_aba.batch_forces(batch->device, work, parts);
     cal_device_aba.batch_walk(batch->device, work, batch->groups);
 }
 
+// Fixed steps: the state is evaluated where it is, and the derivative goes where it is kept; at stages between two states rates of
+// positions are not (batch_steps.cu).
 static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
-    if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
-    double *const y = batch->work.context.y, *const ydot = batch->work.context.ydot, *const downs = batch->work.downs;
-    const int kept = ops && ops->derivative ? ops->derivative(down) : -1;
-    if (kept >= 0) batch->work.context.ydot = batch->work.vectors[kept];
-    if (!ops) batch->work.context.y = batch->work.vectors[0];
-    batch->work.downs = NULL;                                                             // one `down` is everybody's
-    if (ops) memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
-    walk(batch, solver);
-    if (solver && kept < 0)
-        solver->batch_follow(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
-    batch->work.context.y = y;
-    batch->work.context.ydot = ydot;
-    batch->work.downs = downs;
+    if (ops && (!solver || !solver->batch_step || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
+    cal_device_work work = batch->work;
+    const int kept = ops ? ops->derivative(down) : -1;
+    const bool between = ops && kept != CAL_ONE_STEP_F;
+    work.downs = NULL;                                                             // one `down` is everybody's
+    if (ops) memcpy(work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
+    if (solver) solver->batch_step(batch->device, &work, batch->groups);
+    if (!between) work.context.y = work.vectors[CAL_ONE_STEP_Y];
+    if (ops) work.context.ydot = work.vectors[kept];
+    work.rates = !between;
+    walk(batch, &work);
     return CAL_OK;
 }
 
@@ -194,7 +195,8 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
 // An evaluation of those that move, and control of each.
 static void advance_once(cal_batch* batch) {
     const cal_device_solver* solver = cal_device_find_solver(batch->steered);
-    walk(batch, solver);
+    solver->batch_prepare(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
+    walk(batch, &batch->work);
     solver->batch_sums(batch->device, &batch->work, batch->groups);
     solver->batch_steer(batch->device, &batch->work, batch->groups);
 }

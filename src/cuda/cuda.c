@@ -20,11 +20,12 @@ typedef struct cal_device_state {
     cal_assembly assembly;        // device_assembly.c
     const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
     cal_device_memory_list solver_memory;
-    double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sums, *sample;
+    double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sample;
     double* gathered; // what was sampled, in the user's order
     double* const* host_vectors;
-    void* settings;       // of the solver's control, for interpolate
-    double* numbers;      // of the host: what goes down, then the sums that come up
+    void* settings; // of the solver's control, for interpolate
+    // Of the host: what goes down, then the sums that come up, which kernels write there themselves.
+    double *numbers, *sums;
     cal_device_work work; // of the last recording
     cal_device_graph* graph;
     bool recorded_prepare, recorded_follow;
@@ -67,7 +68,6 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     const size_t ports = plan->on_device->schedule ? plan->on_device->schedule->port_count : 0;
     own->scratch = cal_device_take(device, memory, (layout->scratch_size + 24 * ports) * sizeof(double));
     own->down = cal_device_take(device, memory, CAL_MAX_DOWN * sizeof(double));
-    own->sums = cal_device_take(device, memory, CAL_MAX_SUMS * sizeof(double));
     if (plan->on_device->schedule && own->scratch)
         own->assembly = cal_device_schedule_begin(plan->on_device, memory, own->scratch);
     own->numbers = cal_device_allocate_host((CAL_MAX_DOWN + CAL_MAX_SUMS) * sizeof(double));
@@ -75,6 +75,7 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
         forget(state);
         return CAL_NO_MEMORY;
     }
+    own->sums = own->numbers + CAL_MAX_DOWN;
     // The ground, which the state has at the bottom of its stack; that of parts, which have places of their own.
     const size_t ground = plan->on_device->schedule ? layout->scratch_size : CAL_DOWN_COUNT;
     cal_device_write(device, own->scratch, state->context.scratch, ground * sizeof(double));
@@ -178,7 +179,8 @@ static void find_work(const cal_plan* plan, const cal_state* state, cal_device_w
     context->scratch = own->scratch;
     work->assembly = own->assembly;
     work->sums = own->sums;
-    work->down = own->down;
+    work->down = work->fetched = own->down;
+    work->sent = own->numbers;
     if (!host->solver) return;
     memcpy(work->vectors, own->vectors, sizeof work->vectors);
     const bool implicit = host->implicit != NULL;
@@ -196,13 +198,26 @@ static void launch(cal_device_launch* kernel, cal_device* device, cal_device_wor
     kernel(device, work, count);
 }
 
+static void launch_reversed(cal_device_launch* kernel, cal_device* device, cal_device_work* work, int first,
+                            int count) {
+    work->reversed = true;
+    launch(kernel, device, work, first, count);
+    work->reversed = false;
+}
+
+// What control sends down.
+static void fetch(const cal_device_state* own, const cal_device_work* work) {
+    cal_device_fetch(own->device, work, (CAL_MAX_DOWN + CAL_DEVICE_LANES - 1) / CAL_DEVICE_LANES);
+}
+
 // A walk of assembly's tree of joins, up and down again.
-static void walk_joins(const cal_device_plan* plan, cal_device* device, cal_device_work* work,
+static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_device_work* work,
                        const cal_device_joins* joins) {
-    const cal_device_schedule* s = plan->schedule;
-    for (int i = 0; i < 2 * s->band_count; i++) {
-        const bool up = i < s->band_count;
-        const cal_device_band* band = &s->bands[up ? i : 2 * s->band_count - 1 - i];
+    work->schedule.order = bands->order;
+    work->starts = bands->starts;
+    for (int i = 0; i < 2 * bands->count; i++) {
+        const bool up = i < bands->count;
+        const cal_device_band* band = &bands->bands[up ? i : 2 * bands->count - 1 - i];
         if (band->turns && !up) continue;
         work->heights = band->heights;
         work->turn = up ? band->heights : 0;
@@ -226,7 +241,6 @@ static void issue_follow_up(const cal_device_plan* plan, const cal_device_state*
     for (int i = plan->level_count - 1; i >= work->sum_levels; i--)
         launch(solver->sums, device, work, level[i], plan->inner[i]);
     solver->end_sums(device, work, work->ground_pulls);
-    cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
 }
 
 // All of an evaluation, in order. follows: the solver does, and does not only look on.
@@ -234,15 +248,15 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
                   const cal_device_solver* solver, bool prepares, bool follows) {
     cal_device* device = own->device;
     const cal_device_mechanics *mechanics = plan->mechanics, *aba = &cal_device_aba;
-    const bool joins = plan->schedule && plan->schedule->band_count > 0;
+    const bool joins = plan->schedule && plan->schedule->joining.count > 0;
     const int columns = plan->column_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
-    if (solver) cal_device_post(device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    if (solver && prepares) launch(solver->prepare, device, work, 0, plan->work.layout.block_count);
+    if (solver) fetch(own, work);
+    if (solver && prepares) launch_reversed(solver->prepare, device, work, 0, plan->work.layout.block_count);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
-    if (joins) walk_joins(plan, device, work, &cal_device_placing);
+    if (joins) walk_joins(&plan->schedule->placing, device, work, &cal_device_placing);
     const int trunk = work->trunk_levels;
     if (trunk > 0) mechanics->trunk_down(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++) {
@@ -251,18 +265,24 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
         launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
-    if (joins) walk_joins(plan, device, work, &cal_device_joining);
+    if (joins) walk_joins(&plan->schedule->joining, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
-    for (int i = trunk; i <= last; i++)
-        launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    for (int i = trunk; i <= last; i++) {
+        work->settled = i > 0;
+        launch_reversed(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    }
     if (follows) issue_follow_up(plan, own, work, solver);
 }
 
-// The same, recorded the first time: one request to the driver instead of dozens.
-static void run(const cal_plan* plan, cal_state* state, const cal_device_solver* solver, bool prepares) {
+static bool follows_up(const cal_state* state, const cal_device_solver* solver) {
+    return solver && state->context.solver_ops->follow_up;
+}
+
+// The same as one request to the driver instead of dozens, recorded where it has not been.
+static void record(const cal_plan* plan, cal_state* state, const cal_device_solver* solver, bool prepares) {
     cal_device_state* own = state->on_device;
     cal_device_work work, trial;
-    const bool follows = solver && state->context.solver_ops->follow_up;
+    const bool follows = follows_up(state, solver);
     find_work(plan, state, &work);
     memcpy(&trial, &work, sizeof work);
     if (own->graph && (!cal_same_bits(&own->work, &work, sizeof work) || own->recorded_prepare != prepares ||
@@ -270,16 +290,23 @@ static void run(const cal_plan* plan, cal_state* state, const cal_device_solver*
         cal_device_graph_free(own->graph);
         own->graph = NULL;
     }
-    if (!own->graph && cal_device_record(own->device)) {
-        issue(plan->on_device, own, &trial, solver, prepares, follows);
-        own->graph = cal_device_record_end(own->device);
-        memcpy(&own->work, &work, sizeof work);
-        own->recorded_prepare = prepares, own->recorded_follow = follows;
-    }
-    if (own->graph)
+    if (own->graph || !cal_device_record(own->device)) return;
+    issue(plan->on_device, own, &trial, solver, prepares, follows);
+    own->graph = cal_device_record_end(own->device);
+    memcpy(&own->work, &work, sizeof work);
+    own->recorded_prepare = prepares, own->recorded_follow = follows;
+}
+
+static void run(const cal_plan* plan, cal_state* state, const cal_device_solver* solver, bool prepares) {
+    cal_device_state* own = state->on_device;
+    record(plan, state, solver, prepares);
+    if (own->graph) {
         cal_device_replay(own->device, own->graph);
-    else
-        issue(plan->on_device, own, &work, solver, prepares, follows);
+        return;
+    }
+    cal_device_work work;
+    find_work(plan, state, &work);
+    issue(plan->on_device, own, &work, solver, prepares, follows_up(state, solver));
 }
 
 // Everything that an execution needs is on the device afterwards; what it writes before it reads it is not sent.
@@ -315,13 +342,14 @@ static cal_status ready(cal_machine* machine, const cal_plan* plan, cal_state* s
     if (!status) status = cal_device_plan_bring_positions(plan->on_device, plan);
     // Where there is no room for them the host looks.
     if (!status && has_energy(plan)) (void)cal_device_plan_bring_nodes(plan->on_device, plan);
+    if (!status && solver) record(plan, state, solver, true);
     return status ? status : cal_device_wait(state->on_device->device);
 }
 
 // Where the host's passes would have left them.
 static void show_sums(const cal_plan* plan, cal_state* state) {
-    memcpy(state->context.scratch + CAL_DOWN_COUNT * (size_t)plan->layout->width,
-           state->on_device->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+    memcpy(state->context.scratch + CAL_DOWN_COUNT * (size_t)plan->layout->width, state->on_device->sums,
+           CAL_MAX_SUMS * sizeof(double));
 }
 
 static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
@@ -358,7 +386,7 @@ static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state*
     const cal_status status = begin_solver(plan, state, &solver, &work);
     if (status) return status;
     cal_device_state* own = state->on_device;
-    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    fetch(own, &work);
     launch(solver->prepare, own->device, &work, 0, work.layout.block_count);
     state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
     return cal_device_wait(own->device);
@@ -371,7 +399,7 @@ static cal_status follow(cal_machine* machine, const cal_plan* plan, cal_state* 
     cal_status status = begin_solver(plan, state, &solver, &work);
     if (status) return status;
     cal_device_state* own = state->on_device;
-    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    fetch(own, &work);
     issue_follow_up(plan->on_device, own, &work, solver);
     state->behind |= CAL_HELD_VECTORS;
     status = cal_device_wait(own->device);
@@ -379,13 +407,46 @@ static cal_status follow(cal_machine* machine, const cal_plan* plan, cal_state* 
     return status;
 }
 
+// What is known of where numbers are in the user's order, and room for these.
+static cal_status begin_user_order(const cal_plan* plan, cal_state* state, const cal_device_solver** solver,
+                                   cal_device_work* work) {
+    cal_status status = begin_solver(plan, state, solver, work);
+    if (!status) status = cal_device_plan_bring_positions(plan->on_device, plan);
+    if (status) return status;
+    work->positions = plan->on_device->positions;
+    work->gathered = state->on_device->gathered;
+    return CAL_OK;
+}
+
+static void launch_numbers(cal_device_launch* kernel, const cal_plan* plan, const cal_device_state* own,
+                           cal_device_work* work) {
+    work->count = plan->model->q_count + plan->model->v_count;
+    kernel(own->device, work, (work->count + CAL_DEVICE_LANES - 1) / CAL_DEVICE_LANES);
+}
+
+static cal_status place(cal_machine* machine, const cal_plan* plan, cal_state* state, const double* q,
+                        const double* v) {
+    (void)machine;
+    const cal_device_solver* solver = NULL;
+    cal_device_work work;
+    const cal_status status = begin_user_order(plan, state, &solver, &work);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
+    const size_t q_count = (size_t)plan->model->q_count, v_count = (size_t)plan->model->v_count;
+    cal_device_write(own->device, own->gathered, q, q_count * sizeof *q);
+    cal_device_write(own->device, own->gathered + q_count, v, v_count * sizeof *v);
+    work.out = own->vectors[0];
+    launch_numbers(cal_device_place, plan, own, &work);
+    state->behind |= CAL_HELD_VECTORS;
+    return cal_device_wait(own->device);
+}
+
 static cal_status sample(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control, double time,
                          double* q, double* v) {
     (void)machine;
     const cal_device_solver* solver = NULL;
     cal_device_work work;
-    cal_status status = begin_solver(plan, state, &solver, &work);
-    if (!status) status = cal_device_plan_bring_positions(plan->on_device, plan);
+    cal_status status = begin_user_order(plan, state, &solver, &work);
     if (status) return status;
     cal_device_state* own = state->on_device;
     const size_t q_count = (size_t)plan->model->q_count, v_count = (size_t)plan->model->v_count;
@@ -393,20 +454,14 @@ static cal_status sample(cal_machine* machine, const cal_plan* plan, cal_state* 
     work.time = time;
     work.out = own->sample;
     cal_device_write(own->device, own->settings, control, own->solver->control_size);
-    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    fetch(own, &work);
     launch(solver->interpolate, own->device, &work, 0, work.layout.block_count);
-    double* flaw = own->numbers + CAL_MAX_DOWN;
-    *flaw = 0.0;
-    cal_device_post(own->device, own->sums, flaw, sizeof *flaw);
-    work.positions = plan->on_device->positions;
-    work.gathered = own->gathered;
-    work.count = (int)(q_count + v_count);
-    cal_device_gather(own->device, &work, (work.count + CAL_DEVICE_LANES - 1) / CAL_DEVICE_LANES);
-    cal_device_post(own->device, flaw, own->sums, sizeof *flaw);
+    *own->sums = 0.0;
+    launch_numbers(cal_device_gather, plan, own, &work);
     cal_device_read(own->device, q, own->gathered, q_count * sizeof *q);
     cal_device_read(own->device, v, own->gathered + q_count, v_count * sizeof *v);
     status = cal_device_wait(own->device);
-    return status ? status : *flaw != 0.0 ? CAL_NOT_FINITE : CAL_OK;
+    return status ? status : *own->sums != 0.0 ? CAL_NOT_FINITE : CAL_OK;
 }
 
 static_assert((int)CAL_ENERGY_SUMS == (int)CAL_MAX_SUMS, "energy and momentum come up as sums do");
@@ -430,9 +485,8 @@ static cal_status energy(cal_machine* machine, const cal_plan* plan, cal_state* 
     for (int i = last; i >= 0; i--)
         launch(cal_device_energies.up, own->device, &work, level[i], level[i + 1] - level[i]);
     cal_device_energies.end(own->device, &work, 1);
-    cal_device_post(own->device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
     status = cal_device_wait(own->device);
-    memcpy(out, own->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+    memcpy(out, own->sums, CAL_MAX_SUMS * sizeof(double));
     return status;
 }
 
@@ -456,6 +510,17 @@ static void detach(cal_plan* plan) {
     plan->on_device = NULL;
 }
 
+// Less than that is copied as fast as it is, and may share its pages with others.
+enum { LEAST_PINNED = 1 << 22 };
+static void pin(cal_machine* machine, void* memory, size_t bytes) {
+    (void)machine;
+    if (bytes >= LEAST_PINNED) cal_device_pin(memory, bytes);
+}
+static void unpin(cal_machine* machine, void* memory, size_t bytes) {
+    (void)machine;
+    if (bytes >= LEAST_PINNED) cal_device_unpin(memory);
+}
+
 static void destroy(cal_machine* base) {
     cal_cuda_machine* machine = (cal_cuda_machine*)base;
     cal_device_close(machine->device);
@@ -473,6 +538,9 @@ static const cal_machine_ops cuda_ops = {.name = "cuda",
                                          .prepare = prepare,
                                          .follow = follow,
                                          .sample = sample,
+                                         .place = place,
+                                         .pin = pin,
+                                         .unpin = unpin,
                                          .energy = energy,
                                          .batch = &cal_cuda_batch};
 

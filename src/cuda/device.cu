@@ -46,6 +46,8 @@ void cal_device_free(cal_device* device, void* memory) {
 
 void* cal_device_allocate_host(size_t bytes) { return cal_allocate(bytes, 1); }
 void cal_device_free_host(void* memory) { cal_free(memory); }
+void cal_device_pin(void* memory, size_t bytes) { (void)memory, (void)bytes; }
+void cal_device_unpin(void* memory) { (void)memory; }
 
 void cal_device_write(cal_device* device, void* to, const void* from, size_t bytes) {
     (void)device;
@@ -53,10 +55,6 @@ void cal_device_write(cal_device* device, void* to, const void* from, size_t byt
 }
 
 void cal_device_read(cal_device* device, void* to, const void* from, size_t bytes) {
-    cal_device_write(device, to, from, bytes);
-}
-
-void cal_device_post(cal_device* device, void* to, const void* from, size_t bytes) {
     cal_device_write(device, to, from, bytes);
 }
 
@@ -195,6 +193,14 @@ void cal_device_free_host(void* memory) {
     if (memory) cudaFreeHost(memory);
 }
 
+void cal_device_pin(void* memory, size_t bytes) {
+    if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError(); // it is not told
+}
+
+void cal_device_unpin(void* memory) {
+    if (cudaHostUnregister(memory) != cudaSuccess) cudaGetLastError(); // it was not pinned
+}
+
 void cal_device_write(cal_device* device, void* to, const void* from, size_t bytes) {
     if (bytes > 0) note(device, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device->stream));
 }
@@ -202,10 +208,6 @@ void cal_device_write(cal_device* device, void* to, const void* from, size_t byt
 void cal_device_read(cal_device* device, void* to, const void* from, size_t bytes) {
     if (bytes > 0) note(device, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device->stream));
     note(device, cudaStreamSynchronize(device->stream));
-}
-
-void cal_device_post(cal_device* device, void* to, const void* from, size_t bytes) {
-    note(device, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, device->stream));
 }
 
 cal_status cal_device_wait(cal_device* device) {

@@ -20,14 +20,15 @@ size_t cal_device_memory(const cal_device* device);
 // Zeroed memory of the device; NULL: it has no more.
 void* cal_device_allocate(cal_device* device, size_t bytes);
 void cal_device_free(cal_device* device, void* memory); // NULL is allowed
-// Memory of the host that the device reads and writes without delay, for a few numbers.
+// Memory of the host that kernels read and write themselves, for a few numbers.
 void* cal_device_allocate_host(size_t bytes);
 void cal_device_free_host(void* memory);
+// Memory of the host whose pages the device may copy from and to by itself; where it may not, copies take longer.
+void cal_device_pin(void* memory, size_t bytes);
+void cal_device_unpin(void* memory);
 // Copies. Up: the host's memory may change afterwards. Down: waits.
 void cal_device_write(cal_device* device, void* to, const void* from, size_t bytes);
 void cal_device_read(cal_device* device, void* to, const void* from, size_t bytes);
-// From or to memory of cal_device_allocate_host: neither waits.
-void cal_device_post(cal_device* device, void* to, const void* from, size_t bytes);
 // Waits until all is done; CAL_MACHINE_FAILED: something since the last wait has failed.
 cal_status cal_device_wait(cal_device* device);
 

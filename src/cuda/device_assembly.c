@@ -3,25 +3,29 @@
 #include "base/memory.h"
 #include "cuda/device_plan.h"
 #include "pass/assembly.h"
+#include <limits.h>
 
-// A group of so many heights has a warp for each of its lowest joins, if they are joined two by two.
-enum { BAND_HEIGHTS = 4 };
-// More joins fill a device by themselves.
-enum { MOST_GROUPED = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS };
+// Who has the elements of a walk: the workers of a team (bands.h); a group of so many heights has one for each of its lowest joins, if they
+// are joined two by two; and how many elements of a height fill a device by themselves.
+typedef struct crew {
+    int workers, heights, most;
+} crew;
+static const crew placers = {.workers = CAL_PLACERS, .heights = 7, .most = INT_MAX};
+static const crew joiners = {.workers = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS};
 
 // Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
 static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
 
-// The end of a band that begins with a height; last: the first height from which on a team has a warp for every element.
-static int band_end(const int32_t* count, int height, int last, int all) {
+// The end of a band that begins with a height; last: the first height from which on a team has a worker for every element.
+static int band_end(const crew* by, const int32_t* count, int height, int last, int all) {
     if (height >= last) return all;
-    if (count[height] == 0 || count[height] > MOST_GROUPED) return height + 1;
-    const int left = last - height, bands = (left + BAND_HEIGHTS - 1) / BAND_HEIGHTS;
+    if (count[height] == 0 || count[height] > by->most) return height + 1;
+    const int left = last - height, bands = (left + by->heights - 1) / by->heights;
     return height + (left + bands - 1) / bands;
 }
 
 // Heights become bands; band: of each height.
-static cal_status find_bands(cal_device_schedule* own, const cal_schedule* s, int32_t* band, int heights) {
+static cal_status find_bands(cal_device_bands* own, const crew* by, const cal_schedule* s, int32_t* band, int heights) {
     int32_t* count = cal_allocate((size_t)heights, sizeof *count);
     own->bands = cal_allocate((size_t)heights, sizeof *own->bands);
     if (!count || !own->bands) {
@@ -32,19 +36,19 @@ static cal_status find_bands(cal_device_schedule* own, const cal_schedule* s, in
     for (int i = 0; i < s->element_count; i++)
         if (is_listed(&s->elements[i])) count[s->elements[i].height]++;
     for (int h = 0; h < heights; h++)
-        if (count[h] > CAL_TEAM_WARPS) last = h + 1;
+        if (count[h] > by->workers) last = h + 1;
     for (int h = 0, end; h < heights; h = end) {
-        end = band_end(count, h, last, heights);
-        own->bands[own->band_count] = (cal_device_band){
-            .first_height = h, .heights = end - h, .wide = count[h] > MOST_GROUPED, .turns = h >= last};
-        for (int i = h; i < end; i++) band[i] = own->band_count;
-        own->band_count++;
+        end = band_end(by, count, h, last, heights);
+        own->bands[own->count] =
+            (cal_device_band){.first_height = h, .heights = end - h, .wide = count[h] > by->most, .turns = h >= last};
+        for (int i = h; i < end; i++) band[i] = own->count;
+        own->count++;
     }
     cal_free(count);
     return CAL_OK;
 }
 
-// What teams have of the bands: subtrees, as many as have a warp for each of their joins. Elements come by bands, in these by groups, in
+// What teams have of the bands: subtrees, as many as have a worker for each of their joins. Elements come by bands, in these by groups, in
 // these by heights.
 typedef struct groups {
     int32_t* band;          // of each height
@@ -71,29 +75,29 @@ static void find_widths(groups* g, const cal_schedule* s) {
 }
 
 // All of a wide band are one group.
-static void find_groups(cal_device_schedule* own, groups* g, const cal_schedule* s) {
-    // Of each band, the warps that are left of its last group.
-    for (int b = 0; b < own->band_count; b++) g->count[b] = 0;
+static void find_groups(cal_device_bands* own, const crew* by, groups* g, const cal_schedule* s) {
+    // Of each band, the workers that are left of its last group.
+    for (int b = 0; b < own->count; b++) g->count[b] = 0;
     for (int i = 0; i < s->element_count; i++) {
         if (g->root[i] != i || !is_listed(&s->elements[i])) continue;
         const int b = g->band[s->elements[i].height], width = own->bands[b].wide ? 0 : g->width[i];
         cal_device_band* band = &own->bands[b];
-        if (band->groups == 0 || width > g->count[b]) g->count[b] = CAL_TEAM_WARPS, band->groups++;
+        if (band->groups == 0 || width > g->count[b]) g->count[b] = by->workers, band->groups++;
         g->count[b] = width < g->count[b] ? g->count[b] - width : 0;
         g->group[i] = band->groups - 1;
     }
 }
 
-static size_t place_of(const cal_device_schedule* own, const groups* g, const cal_schedule* s, int element) {
+static size_t place_of(const cal_device_bands* own, const groups* g, const cal_schedule* s, int element) {
     const int height = s->elements[element].height;
     const cal_device_band* band = &own->bands[g->band[height]];
     const size_t group = (size_t)g->group[g->root[element]];
     return (size_t)band->first_start + group * (size_t)(band->heights + 1) + (size_t)(height - band->first_height);
 }
 
-static cal_status sort_elements(cal_device_schedule* own, groups* g, const cal_schedule* s) {
+static cal_status sort_elements(cal_device_bands* own, const crew* by, groups* g, const cal_schedule* s) {
     size_t starts = 0;
-    for (int b = 0; b < own->band_count; b++) {
+    for (int b = 0; b < own->count; b++) {
         cal_device_band* band = &own->bands[b];
         band->first_start = (int)starts;
         starts += (size_t)band->groups * (size_t)(band->heights + 1);
@@ -109,19 +113,18 @@ static cal_status sort_elements(cal_device_schedule* own, groups* g, const cal_s
         if (is_listed(&s->elements[s->order[i]])) g->order[g->starts[place_of(own, g, s, s->order[i])]++] = s->order[i];
     for (size_t i = starts; i > 0; i--) g->starts[i] = g->starts[i - 1];
     g->starts[0] = 0;
-    for (int b = 0; b < own->band_count; b++) {
+    for (int b = 0; b < own->count; b++) {
         cal_device_band* band = &own->bands[b];
         const int32_t* first = g->starts + band->first_start;
         band->first_element = first[0];
         band->elements = band->groups > 0 ? first[band->groups * (band->heights + 1) - 1] - first[0] : 0;
-        const size_t warps = band->wide ? (size_t)band->elements : (size_t)band->groups * CAL_TEAM_WARPS;
-        if (warps > own->warp_count) own->warp_count = warps;
+        const size_t workers = (size_t)(band->wide ? band->elements : band->groups * by->workers);
+        if (workers > own->worker_count) own->worker_count = workers;
     }
     return CAL_OK;
 }
 
-static cal_status divide(cal_device_plan* plan, const cal_schedule* s) {
-    cal_device_schedule* own = plan->schedule;
+static cal_status divide(cal_device_plan* plan, const cal_schedule* s, const crew* by, cal_device_bands* own) {
     const size_t elements = (size_t)s->element_count;
     const int heights = s->elements[s->order[s->element_count - 1]].height + 1; // a device is one processor
     groups g = {.band = cal_allocate((size_t)heights, sizeof *g.band),
@@ -131,16 +134,15 @@ static cal_status divide(cal_device_plan* plan, const cal_schedule* s) {
                 .width = cal_allocate(elements, sizeof *g.width),
                 .order = cal_allocate(elements, sizeof *g.order)};
     cal_status status = g.band && g.root && g.group && g.count && g.width && g.order ? CAL_OK : CAL_NO_MEMORY;
-    if (!status) status = find_bands(own, s, g.band, heights);
+    if (!status) status = find_bands(own, by, s, g.band, heights);
     if (!status) {
         find_widths(&g, s);
-        find_groups(own, &g, s);
-        status = sort_elements(own, &g, s);
+        find_groups(own, by, &g, s);
+        status = sort_elements(own, by, &g, s);
     }
     if (!status) {
-        plan->work.schedule.order = cal_device_copy(plan->device, &plan->memory, g.order, elements * sizeof *g.order);
-        plan->work.starts =
-            cal_device_copy(plan->device, &plan->memory, g.starts, (own->start_count + 1) * sizeof *g.starts);
+        own->order = cal_device_copy(plan->device, &plan->memory, g.order, elements * sizeof *g.order);
+        own->starts = cal_device_copy(plan->device, &plan->memory, g.starts, (own->start_count + 1) * sizeof *g.starts);
         status = cal_device_wait(plan->device); // they go
     }
     int32_t* const all[] = {g.band, g.root, g.group, g.count, g.width, g.order, g.starts};
@@ -162,7 +164,8 @@ static size_t find_sizes(cal_device_schedule* own, const cal_schedule* s) {
     return maps;
 }
 
-// How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are.
+// How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are. The base of
+// the first of two elements is that of both, and its motion is in one place.
 static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
                                 cal_schedule* copy) {
     const size_t count = (size_t)s->element_count;
@@ -173,6 +176,8 @@ static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan,
         if (elements[i].kind == CAL_ELEMENT_PART)
             elements[i].tip_motion = own->ports - own->numbers + 24 * (size_t)s->parts[elements[i].index].first_port;
     }
+    for (size_t i = count; i-- > 0;)
+        if (elements[i].a >= 0) elements[elements[i].a].motion = elements[i].motion;
     copy->elements = cal_device_copy(plan->device, &plan->memory, elements, count * sizeof *elements);
     const cal_status status = cal_device_wait(plan->device); // they go
     cal_free(elements);
@@ -208,6 +213,17 @@ static void copy_slots(cal_device_plan* plan, const cal_schedule* s, const cal_s
     plan->work.slots = copy;
 }
 
+// Whether all parts that go down and up again in one launch are what part.h has roles for.
+static bool are_limb_parts(const cal_layout* layout, const cal_slot_layout* slots) {
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        if (column->child_count > 0 || column->is_long) continue;
+        const bool one_degree = column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC;
+        if (!one_degree || column->parent >= 0 || slots->columns[i].count > 1) return false;
+    }
+    return true;
+}
+
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {
     const cal_assembly_plan* arrangement = (const cal_assembly_plan*)host->arrangement;
     const cal_schedule* s = arrangement->schedule;
@@ -220,13 +236,16 @@ cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* hos
     own->ports = host->layout->scratch_size;
     const cal_status status = copy_schedule(own, plan, s);
     copy_slots(plan, s, arrangement->slots, host->layout);
+    plan->work.limb_parts = are_limb_parts(host->layout, arrangement->slots);
     if (status || s->port_count == 0) return status;
-    return divide(plan, s);
+    const cal_status divided = divide(plan, s, &placers, &own->placing);
+    return divided ? divided : divide(plan, s, &joiners, &own->joining);
 }
 
 void cal_device_schedule_destroy(cal_device_schedule* own) {
     if (!own) return;
-    cal_free(own->bands);
+    cal_free(own->placing.bands);
+    cal_free(own->joining.bands);
     cal_free(own);
 }
 
@@ -237,7 +256,7 @@ cal_assembly cal_device_schedule_begin(const cal_device_plan* plan, cal_device_m
     assembly.area = cal_device_take(device, memory, own->area_size * sizeof(double));
     assembly.answer = cal_device_take(device, memory, own->answer_size * sizeof(double));
     assembly.forces = cal_device_take(device, memory, 6 * own->port_count * sizeof(double));
-    assembly.work = cal_device_take(device, memory, own->warp_count * own->work_size * sizeof(double));
+    assembly.work = cal_device_take(device, memory, own->joining.worker_count * own->work_size * sizeof(double));
     assembly.numbers = scratch + own->numbers;
     assembly.ports = scratch + own->ports;
     return assembly;

@@ -114,13 +114,14 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
                                   (size_t)layout->extra_count * sizeof *copy.extras);
     copy.lane_extras = cal_device_copy(device, memory, layout->lane_extras,
                                        (columns * (size_t)layout->width + 1) * sizeof *copy.lane_extras);
-    int32_t* owner = cal_allocate(blocks + 1, sizeof *owner);
-    for (size_t i = 0; owner && i < columns; i++)
-        for (int b = 0; b < layout->columns[i].block_count; b++) owner[layout->columns[i].first_block + b] = (int32_t)i;
-    own->work.block_column = cal_device_copy(device, memory, owner, (blocks + 1) * sizeof *owner);
-    (void)cal_device_wait(device); // `owner` goes
-    if (!owner) memory->failed = true;
-    cal_free(owner);
+    uint8_t* kinds = cal_allocate(blocks + 1, sizeof *kinds);
+    for (size_t i = 0; kinds && i < columns; i++)
+        for (int b = 0; b < layout->columns[i].block_count; b++)
+            kinds[layout->columns[i].first_block + b] = (uint8_t)layout->columns[i].kind;
+    own->work.block_kind = cal_device_copy(device, memory, kinds, (blocks + 1) * sizeof *kinds);
+    (void)cal_device_wait(device); // `kinds` go
+    if (!kinds) memory->failed = true;
+    cal_free(kinds);
     own->work.layout = copy;
 }
 

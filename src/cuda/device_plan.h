@@ -53,18 +53,24 @@ typedef struct cal_device_band {
     int first_height, heights, groups;
     int first_start;
     int first_element, elements; // in the order of bands
-    bool wide;                   // one height, whose elements have a warp each
+    bool wide;                   // one height, whose elements are side by side
     bool turns;                  // goes up and down again: nothing is above it
 } cal_device_band;
+
+// All heights, for one kind of walk.
+typedef struct cal_device_bands {
+    int count; // the lowest first; none: nothing is cut
+    cal_device_band* bands;
+    size_t start_count, worker_count; // most workers of a launch
+    int32_t *order, *starts;          // of the device (work.h)
+} cal_device_bands;
 
 // Assembly's schedule, ports and elements in a device's memory (device_assembly.c).
 typedef struct cal_device_schedule {
     size_t area_size, answer_size, port_count; // of a state
     size_t numbers, ports;                     // of elements and of ports: where they begin in the scratch memory
-    size_t work_size, warp_count;              // of joins: doubles of a warp, and most warps of a launch
-    int band_count;                            // the lowest first; none: nothing is cut
-    cal_device_band* bands;
-    size_t start_count;
+    size_t work_size;                          // of joins: doubles of a worker
+    cal_device_bands placing, joining;
 } cal_device_schedule;
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host);
 void cal_device_schedule_destroy(cal_device_schedule* own); // NULL is allowed; its device memory is the plan's

@@ -85,8 +85,9 @@ CAL_KERNEL void energy_up_kernel(const cal_device_work work) {
 CAL_KERNEL void energy_end_kernel(const cal_device_work work) {
     CAL_AFTER_OTHERS;
     if (CAL_OWN_THREAD > 0) return;
-    for (int i = 0; i < SUMS; i++) work.sums[i] = 0.0;
-    add_pulls(&work, 0, work.sums);
+    double sums[SUMS] = {0.0};
+    add_pulls(&work, 0, sums);
+    for (int i = 0; i < SUMS; i++) work.sums[i] = sums[i]; // the host's memory, which is far
 }
 
 static void energy_down(cal_device* device, const cal_device_work* work, int columns) {

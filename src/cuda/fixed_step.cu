@@ -9,6 +9,7 @@
 #define SOLVER_PREPARE rk4_prepare
 #define SOLVER_FOLLOW_UP rk4_follow_up
 #define SOLVER_INTERPOLATE rk4_interpolate
+#define SOLVER_STEP cal_device_rk4_step
 #include "cuda/solver_kernels.h"
 
 #define SOLVER_KERNELS cal_device_euler
@@ -17,4 +18,5 @@
 #define SOLVER_PREPARE euler_prepare
 #define SOLVER_FOLLOW_UP euler_follow_up
 #define SOLVER_INTERPOLATE euler_interpolate
+#define SOLVER_STEP cal_device_euler_step
 #include "cuda/solver_kernels.h"

@@ -27,18 +27,22 @@ enum { CAL_FAST_BLOCKS = 3 }; // with less than a segment's rows
 // (schedule.h, cal_area_doubles of one slot), of others in registers: 8 warps per multiprocessor, with all of these that a thread can have.
 enum {
     CAL_PART_WARPS = 8,
+    CAL_PART_STEPS = 3,
+    CAL_SEGMENT_DOUBLES = CAL_PART_STEPS * CAL_LIMB_ROWS * CAL_WIDTH,
     CAL_PART_AREA = CAL_FAST_BLOCKS * 15 * CAL_WIDTH,
     CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
 };
-static_assert((int)CAL_PART_DOUBLES >= (int)CAL_LIMB_DOUBLES, "segments have room there");
+static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have room there");
+// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): as many as a multiprocessor has room for.
+enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4 };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
 enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
 enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM_DOUBLES = 336 * CAL_WIDTH };
 
 // Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
-// waits here before it reads or writes anything that others write. What is constant may be read before. Teams, which
-// leave most of a device idle, let the next one start at once; of others it would take the place of blocks that work.
+// waits here before it reads or writes anything that others write. What is constant may be read before. Every one lets the next
+// start at once, which it does when all blocks of this one have begun.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define CAL_AFTER_OTHERS asm volatile("griddepcontrol.wait;" ::: "memory")
 #define CAL_BEFORE_OTHERS asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
@@ -53,13 +57,9 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
     if (sum == 0x1.23456789abcdep-1000) *anywhere = sum;
 }
 
-// The same of launches that read ahead, which leave room.
-#define CAL_LET_START(work)                                                                                            \
-    do {                                                                                                               \
-        if ((work).ahead > 0) CAL_BEFORE_OTHERS;                                                                       \
-    } while (0)
-
+// Whether what kernels do before that (`ahead`, below) is done; else their first phase does it.
 #ifdef CAL_CUDA_EMULATED
+#define CAL_COMES_AHEAD false
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
 #define CAL_PHASE static
@@ -107,6 +107,9 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
+// Warps of a team that have a role each: a thread has all of them, one after the other.
+#define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work) CAL_LAUNCH(kernel, device, teams, work)
+#define CAL_ROLES_WAIT(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
         (void)(device);                                                                                                \
@@ -114,6 +117,7 @@ extern _Thread_local double cal_emulated_memory[];
     } while (0)
 #define CAL_EXTERN_C
 #else
+#define CAL_COMES_AHEAD true
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
 #define CAL_KERNEL static __global__
 #define CAL_PHASE static __device__ __forceinline__
@@ -173,6 +177,14 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
     cal_launch_teams(name, device, teams, warps, (doubles) * sizeof(double), work)
 #define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
     cal_launch_teams(name, device, teams, CAL_TEAM_WARPS, (doubles) * sizeof(double), work)
+#define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work)                                                  \
+    cal_launch_teams(kernel, device, teams, roles, (doubles) * sizeof(double), work)
+// All warps of a team meet, each in code of its own: __syncthreads() is for those that come to the same place.
+#ifdef __CUDA_ARCH__
+#define CAL_ROLES_WAIT(roles) asm volatile("barrier.sync 1, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
+#else
+#define CAL_ROLES_WAIT(roles) ((void)0)
+#endif
 static inline void cal_launch_teams(void (*kernel)(const cal_device_work), cal_device* device, int teams, int warps,
                                     size_t bytes, const cal_device_work* work) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
@@ -230,9 +242,15 @@ static inline void cal_launch_cluster(void (*kernel)(const cal_device_work), cal
 #define CAL_EXTERN_C extern "C"
 #endif
 
+// The number of the thread's warp among the `count` of a launch; not below that: it has none.
+CAL_DEVICE static inline int own_number(const cal_device_work* work) {
+    const int warp = CAL_OWN_WARP;
+    return work->reversed && warp < work->count ? work->count - 1 - warp : warp;
+}
+
 // The thread's column of a level; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {
-    const int index = CAL_OWN_WARP;
+    const int index = own_number(work);
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
 }
 
@@ -275,27 +293,30 @@ CAL_DEVICE static inline int trunk_level(const cal_device_work* work, int team) 
 
 // The thread's block as a column of its own, for what has no order along a column; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work, cal_column* piece) {
-    const int block = CAL_OWN_WARP;
+    const int block = own_number(work);
     if (block >= work->count) return NULL;
     piece->first_block = block;
     piece->block_count = 1;
-    piece->kind = work->layout.columns[work->block_column[block]].kind;
+    piece->kind = work->block_kind[block];
     return piece;
+}
+
+// Whether the thread's instance of a group is among those chosen.
+CAL_DEVICE static inline bool is_chosen(const cal_device_work* work, int group) {
+    return !work->chosen || work->chosen[group * CAL_WIDTH + CAL_OWN_LANE];
 }
 
 // The thread's group of a batch; -1: none, or its instance is not among those chosen.
 CAL_DEVICE static inline int own_group(const cal_device_work* work) {
     const int group = CAL_OWN_WARP;
-    if (group >= work->groups) return -1;
-    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+    return group < work->groups && is_chosen(work, group) ? group : -1;
 }
 
 // Where a warp has one column of one group: the group, or -1.
 CAL_DEVICE static inline int own_part(const cal_device_work* work, const cal_column** column) {
     const int columns = work->layout.column_count, group = CAL_OWN_WARP / columns;
     *column = &work->layout.columns[CAL_OWN_WARP % columns];
-    if (group >= work->groups) return -1;
-    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+    return group < work->groups && is_chosen(work, group) ? group : -1;
 }
 
 // What kernels of assembly see of it.

@@ -1,13 +1,14 @@
 // Wide columns of articulated bodies on a device whose joints have one degree of freedom: limbs, walked in segments (segment.h), and those
 // with children. Include after pass/aba_columns.h.
 #pragma once
+enum { SEGMENT_STEPS = CAL_LIMB_STEPS };
 #include "cuda/segment.h"
 
 LANE_INLINE void limb_run(int kind, const cal_context* context, const cal_column* column) {
     double* const chip = context->workspace + CAL_OWN_LANE;
     limb_walk w = begin_limb(kind, context, column);
     articulated I = {0};
-    for (int first = w.last; first >= 0; first -= LIMB_STEPS) {
+    for (int first = w.last; first >= 0; first -= SEGMENT_STEPS) {
         for (int i = fill_segment(kind, context, column, &w, first, chip) - 1; i >= first; i--) {
             const place at = steps_below(&w.top, context, column, kind, i);
             const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
@@ -29,7 +30,10 @@ LANE_FUNCTION void walk_limb(const cal_context* context, const cal_column* colum
         limb_run(CAL_PRISMATIC, context, column);
 }
 
-LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, const cal_column* column) {
+// waits: for the kernel before, which leaves what the parent's numbers are. rates: whether ydot gets the rates of positions too, which are the
+// velocities.
+LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context* context, const cal_column* column,
+                                        bool rates) {
     enum { AHEAD = 2 };
     const int count = column->block_count;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
@@ -39,6 +43,10 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
     CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
     joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     v3 al = {0}, a = {0}, d;
+    if (waits) {
+        CAL_AFTER_OTHERS;
+        CAL_BEFORE_OTHERS;
+    }
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     if (column->parent >= 0) al = from_parent3(&slot, ACCELERATION), a = from_parent3(&slot, ACCELERATION + 3);
     for (int first = 0; first < count; first += AHEAD) {
@@ -53,7 +61,7 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
             turn_axes(kind, &E, &turned, &d);
             const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
             double* ydot = top.ydot + i * 2 * CAL_WIDTH;
-            STORE_FAR(ydot, 0, own.v);
+            if (rates) STORE_FAR(ydot, 0, own.v);
             STORE_FAR(ydot, 1, qdd);
         }
     }
@@ -63,17 +71,25 @@ LANE_INLINE void accelerate_turning_run(int kind, const cal_context* context, co
 }
 
 // Of a wide column whose joints have one degree of freedom.
-LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void accelerate_joints(const cal_context* context, const cal_column* column, bool rates) {
     if (column->kind == CAL_REVOLUTE)
-        accelerate_turning_run(CAL_REVOLUTE, context, column);
+        accelerate_turning_run(CAL_REVOLUTE, false, context, column, rates);
     else
-        accelerate_turning_run(CAL_PRISMATIC, context, column);
+        accelerate_turning_run(CAL_PRISMATIC, false, context, column, rates);
+}
+
+// The same, which reads its own numbers before it waits for the kernel before.
+LANE_FUNCTION void accelerate_joints_ahead(const cal_context* context, const cal_column* column) {
+    if (column->kind == CAL_REVOLUTE)
+        accelerate_turning_run(CAL_REVOLUTE, true, context, column, true);
+    else
+        accelerate_turning_run(CAL_PRISMATIC, true, context, column, true);
 }
 
 // Accelerations of a wide column, and the axes at its end, which are found anew where the joints have one degree of freedom.
-LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void accelerate_turning(const cal_context* context, const cal_column* column, bool rates) {
     if (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) {
-        accelerate_joints(context, column);
+        accelerate_joints(context, column, rates);
     } else {
         LANE(accelerate_column)(context, column);
         if (column->child_count == 0) return;

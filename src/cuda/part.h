@@ -1,6 +1,7 @@
 // Parts of assembly on a device that are limbs with one port at most, as those of chains are: walked in segments (segment.h), with what
 // forces on the port do in registers all the way. Include after pass/assembly_columns.h and pass/aba_outbound.h.
 #pragma once
+enum { SEGMENT_STEPS = CAL_PART_STEPS };
 #include "cuda/segment.h"
 
 CAL_DEVICE static inline const cal_slots* slots_of(const cal_context* context, const cal_column* column) {
@@ -74,75 +75,159 @@ LANE_INLINE void push_port(bool turns, v3 z, v3 d, v3 gn, v3 gf, lane Di, lane k
     }
 }
 
-// So many numbers of each thread, one after the other, to where each has its own; chip: as many of shared memory per thread, and one more.
-enum { PART_NUMBERS = CAL_ELEMENT_COLUMNS + 36 + 6 + 21 };
-static_assert((int)CAL_WIDTH * ((int)PART_NUMBERS + 1) <= (int)CAL_PART_DOUBLES, "a warp's numbers have room on chip");
-LANE_INLINE void leave_numbers(const lane* values, int count, double* to, double* chip) {
+// So many numbers of each thread, one after the other, to where each has its own; most: of all threads. chip: shared memory for one more of each.
+LANE_INLINE void leave_numbers(int most, const lane* values, int count, double* to, double* chip) {
 #ifdef __CUDA_ARCH__
     // By its own thread a number is a line of the cache; by the whole warp the numbers of a thread are a few of them.
-    double* own = chip + CAL_OWN_LANE * (PART_NUMBERS + 1);
+    double* own = chip + CAL_OWN_LANE * (most + 1);
     __syncwarp();
-    CAL_UNROLL for (int i = 0; i < PART_NUMBERS; i++) own[i] = values[i];
+    CAL_UNROLL for (int i = 0; i < most; i++) own[i] = values[i];
     __syncwarp();
     for (int l = 0; l < CAL_WIDTH; l++) {
         double* there = (double*)__shfl_sync(~0u, (unsigned long long)to, l);
         const int end = __shfl_sync(~0u, count, l);
-        for (int i = CAL_OWN_LANE; i < end; i += CAL_WIDTH) there[i] = chip[l * (PART_NUMBERS + 1) + i];
+        for (int i = CAL_OWN_LANE; i < end; i += CAL_WIDTH) there[i] = chip[l * (most + 1) + i];
     }
 #else
-    (void)chip;
+    (void)most, (void)chip;
     for (int i = 0; i < count; i++) to[i] = values[i];
 #endif
 }
 
-LANE_INLINE void leave_part(const cal_context* context, const cal_column* column, const articulated* I,
-                            const port_columns* port, bool has_port) {
+// Where a part's element has its numbers; NULL: the thread's lane has no part.
+CAL_DEVICE static inline double* part_numbers(const cal_context* context, const cal_column* column) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const size_t index = (size_t)(column - context->layout->columns);
     const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)CAL_OWN_LANE];
-    lane values[PART_NUMBERS];
+    return part < 0 ? NULL : cal_element_numbers(assembly, assembly->schedule->parts[part].element);
+}
+
+// I and p; E, c and Λ of the port.
+enum { PORT_NUMBERS = 36 + 6 + 21 };
+LANE_INLINE void leave_inertia(const cal_context* context, const cal_column* column, const articulated* I,
+                               double* chip) {
+    double* to = part_numbers(context, column);
+    lane values[CAL_ELEMENT_COLUMNS];
     list_inertia(I, values);
-    lane *E = values + CAL_ELEMENT_COLUMNS, *c = E + 36, *L = c + 6;
+    leave_numbers(CAL_ELEMENT_COLUMNS, values, to ? (int)CAL_ELEMENT_COLUMNS : 0, to, chip);
+}
+LANE_INLINE void leave_port(const cal_context* context, const cal_column* column, const port_columns* port,
+                            bool has_port, double* chip) {
+    double* to = part_numbers(context, column);
+    lane values[PORT_NUMBERS], *E = values, *c = E + 36, *L = c + 6;
     CAL_UNROLL for (int i = 0; i < 6; i++) {
         const lane e[6] = {port->n[i].x, port->n[i].y, port->n[i].z, port->f[i].x, port->f[i].y, port->f[i].z};
         CAL_UNROLL for (int m = 0; m < 6; m++) E[6 * i + m] = e[m];
         c[i] = port->c[i];
     }
     CAL_UNROLL for (int i = 0; i < 21; i++) L[i] = port->L[i];
-    double* out = part < 0 ? NULL : cal_element_numbers(assembly, assembly->schedule->parts[part].element);
-    leave_numbers(values,
-                  part < 0   ? 0
-                  : has_port ? (int)PART_NUMBERS
-                             : (int)CAL_ELEMENT_COLUMNS,
-                  out, context->workspace);
+    leave_numbers(PORT_NUMBERS, values, to && has_port ? (int)PORT_NUMBERS : 0, to ? to + CAL_ELEMENT_COLUMNS : NULL,
+                  chip);
 }
 
-// Down and up again. ports: whether the column has a slot.
-LANE_INLINE void part_run(int kind, bool ports, const cal_context* context, const cal_column* column,
-                          const cal_slots* slots, int on) {
-    const bool turns = kind == CAL_REVOLUTE;
+// What there is to do of a segment, by one thread after the other or by the warps of a team, a *role* each, which never wait for a number but
+// for a whole segment:
+//
+//     fill        down again, what its nodes keep into memory on chip
+//     eliminate   up, joint by joint; what the port's forces need of each takes the place of what was read
+//     push        the port's six columns and Λ
+//
+// A team has three segments on chip: while one is filled, the one below it is eliminated, and the port's forces go through the one below that.
+enum { PART_FILLS = 1, PART_ELIMINATES = 2, PART_PUSHES = 4, PART_DOES_ALL = 7 };
+enum { PART_GN = LANE(SCRATCH_T), PART_GF = PART_GN + 3, PART_DI = PART_GF + 3, PART_K = PART_DI + 1 };
+static_assert((int)PART_K < (int)CAL_SCRATCH_COUNT, "what ports need has room where the scratch was");
+static_assert((int)CAL_WIDTH * ((int)CAL_ELEMENT_COLUMNS + 1 + (int)PORT_NUMBERS + 1) <= (int)CAL_SEGMENT_DOUBLES * 3,
+              "a part's numbers have room on chip");
+
+LANE_INLINE int segment_end(int first, int count) {
+    return first + SEGMENT_STEPS < count ? first + SEGMENT_STEPS : count;
+}
+
+// What is eliminated on the way up: the inertia so far, and of the next joint what is read a step ahead of its use.
+typedef struct elimination {
+    articulated I;
+    lane mass, armature;
+} elimination;
+LANE_INLINE void read_next(const cal_context* context, const cal_column* column, int step, elimination* own) {
+    const double* constants = find_constants(context->layout, column, step > 0 ? step : 0, CAL_OWN_LANE);
+    own->mass = LOAD(constants, CAL_CONSTANT_MASS), own->armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
+}
+
+// record: of the first step.
+LANE_INLINE void eliminate_segment(int kind, bool ports, const cal_context* context, const cal_column* column,
+                                   double* record, int first, int end, elimination* own, double* chip) {
+    for (int i = end - 1; i >= first; i--) {
+        double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        const lane mass = own->mass, armature = own->armature;
+        joint_response response;
+        read_next(context, column, i - 1, own);
+        add_body(&own->I, load_symmetric(rows, LANE(SCRATCH_T)), load3(rows, LANE(SCRATCH_H)), mass,
+                 load3(rows, LANE(SCRATCH_N)), load3(rows, LANE(SCRATCH_F)));
+        eliminate_joint(kind, &own->I, load3(rows, LIMB_Z), load3(rows, LIMB_D), LOAD(rows, LIMB_FORCE), armature,
+                        &response);
+        keep_response(record + i * cal_aba_record(kind) * CAL_WIDTH, &response);
+        if (!ports) continue;
+        store3(rows, PART_GN, response.gn), store3(rows, PART_GF, response.gf);
+        STORE(rows, PART_DI, response.Di), STORE(rows, PART_K, response.k);
+    }
+}
+
+// on: the step of the port; answers: of the first step.
+LANE_INLINE void push_segment(int kind, int first, int end, int on, port_columns* port, const double* chip,
+                              double* answers) {
+    for (int i = end - 1; i >= first; i--) {
+        const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        if (i == on) start_port(port);
+        push_port(kind == CAL_REVOLUTE, load3(rows, LIMB_Z), load3(rows, LIMB_D), load3(rows, PART_GN),
+                  load3(rows, PART_GF), LOAD(rows, PART_DI), LOAD(rows, PART_K), port,
+                  answers + (size_t)(6 * i) * CAL_WIDTH);
+    }
+}
+
+// Down and up again. ports: whether the column has a slot; roles: the thread's; team: whether others have the other ones.
+LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_context* context,
+                          const cal_column* column, const cal_slots* slots, int on) {
+    const bool fills = roles & PART_FILLS, eliminates = roles & PART_ELIMINATES, pushes = ports && roles & PART_PUSHES;
     double* const chip = context->workspace + CAL_OWN_LANE;
     double* const answers = cal_assembly_of(context)->answer + slots->answer + CAL_OWN_LANE;
-    limb_walk w = begin_limb(kind, context, column);
-    articulated I = {0};
+    const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS, lag = team ? 1 : 0,
+              rounds = segments + (ports ? 2 : 1) * lag;
+    limb_walk w;
+    elimination up = {0};
+    double* record = NULL;
     port_columns port = {0};
-    for (int first = w.last; first >= 0; first -= LIMB_STEPS) {
-        for (int i = fill_segment(kind, context, column, &w, first, chip) - 1; i >= first; i--) {
-            const place at = steps_below(&w.top, context, column, kind, i);
-            const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
-            const lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
-            const v3 z = load3(rows, LIMB_Z), d = load3(rows, LIMB_D);
-            joint_response response;
-            add_own(&I, at.constants, rows);
-            eliminate_joint(kind, &I, z, d, LOAD(rows, LIMB_FORCE), armature, &response);
-            keep_response(at.record, &response);
-            if (ports && i == on) start_port(&port);
-            if (ports)
-                push_port(turns, z, d, response.gn, response.gf, response.Di, response.k, &port,
-                          answers + (size_t)(6 * i) * CAL_WIDTH);
-        }
+    if (fills) w = begin_limb(kind, context, column);
+    if (eliminates) {
+        record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
+        read_next(context, column, count - 1, &up);
     }
-    leave_part(context, column, &I, &port, ports && on >= 0);
+    for (int round = 0; round < rounds; round++) {
+        const int filled = segments - 1 - round, eliminated = filled + lag, pushed = eliminated + lag;
+        if (fills && filled >= 0)
+            fill_segment(kind, context, column, &w, filled * SEGMENT_STEPS,
+                         chip + (team ? filled % 3 : 0) * CAL_SEGMENT_DOUBLES);
+        if (eliminates && eliminated >= 0 && eliminated < segments)
+            eliminate_segment(kind, ports, context, column, record, eliminated * SEGMENT_STEPS,
+                              segment_end(eliminated * SEGMENT_STEPS, count), &up,
+                              chip + (team ? eliminated % 3 : 0) * CAL_SEGMENT_DOUBLES);
+        if (pushes && pushed >= 0 && pushed < segments)
+            push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
+                         chip + (team ? pushed % 3 : 0) * CAL_SEGMENT_DOUBLES, answers);
+        if (team) CAL_ROLES_WAIT(CAL_PART_ROLES);
+    }
+    if (eliminates) leave_inertia(context, column, &up.I, context->workspace);
+    if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
+}
+
+// What the port's forces do to a joint, read some steps ahead of its use.
+typedef struct port_answer {
+    lane eta[6];
+} port_answer;
+LANE_INLINE port_answer read_port_answer(bool ports, const double* answered, int wanted, int count) {
+    const int step = wanted < count ? wanted : count - 1;
+    port_answer own = {{0}};
+    CAL_UNROLL for (int m = 0; ports && m < 6; m++) own.eta[m] = LOAD_FAR(answered, 6 * step + m);
+    return own;
 }
 
 // Accelerations, with the axes found anew and what the port's forces add to them.
@@ -156,7 +241,11 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
     parent_slot slot;
     find_parent(context, column, CAL_DOWN_COUNT + 6, &slot);
     joint_answer answers[AHEAD];
-    CAL_UNROLL for (int k = 0; k < AHEAD; k++) answers[k] = read_answer(&top, kind, k, count);
+    port_answer pushed[AHEAD];
+    CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+        answers[k] = read_answer(&top, kind, k, count);
+        pushed[k] = read_port_answer(ports, answered, k, count);
+    }
     joint_turn turn = read_turn(kind, context, column, (joint_motion){answers[0].q, answers[0].v}, 0, count);
     m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     v3 al = from_parent3(&slot, CAL_DOWN_COUNT), a = from_parent3(&slot, CAL_DOWN_COUNT + 3), d;
@@ -168,14 +257,15 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
             const int i = first + k;
             if (i >= count) break;
             joint_answer own = answers[k];
+            const port_answer push = pushed[k];
             const joint_turn turned = turn;
             answers[k] = read_answer(&top, kind, i + AHEAD, count);
+            pushed[k] = read_port_answer(ports, answered, i + AHEAD, count);
             const joint_answer* after = &answers[(k + 1) % AHEAD];
             turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
             if (ports) {
-                const double* eta = answered + (size_t)(6 * i) * CAL_WIDTH;
                 lane sum = lane_set(0.0);
-                CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(LOAD_FAR(eta, m), lambda[m], sum);
+                CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(push.eta[m], lambda[m], sum);
                 own.k = own.k + sum;
             }
             turn_axes(kind, &E, &turned, &d);
@@ -194,15 +284,19 @@ LANE_FUNCTION void place_part(const cal_context* context, const cal_column* colu
     else
         place_part_run(CAL_PRISMATIC, context, column, slots, on);
 }
-LANE_FUNCTION void walk_part(const cal_context* context, const cal_column* column, const cal_slots* slots, int on) {
+LANE_INLINE void walk_roles(int roles, bool team, const cal_context* context, const cal_column* column,
+                            const cal_slots* slots, int on) {
     if (column->kind == CAL_REVOLUTE && slots->count == 1)
-        part_run(CAL_REVOLUTE, true, context, column, slots, on);
+        part_run(CAL_REVOLUTE, true, roles, team, context, column, slots, on);
     else if (column->kind == CAL_REVOLUTE)
-        part_run(CAL_REVOLUTE, false, context, column, slots, on);
+        part_run(CAL_REVOLUTE, false, roles, team, context, column, slots, on);
     else if (slots->count == 1)
-        part_run(CAL_PRISMATIC, true, context, column, slots, on);
+        part_run(CAL_PRISMATIC, true, roles, team, context, column, slots, on);
     else
-        part_run(CAL_PRISMATIC, false, context, column, slots, on);
+        part_run(CAL_PRISMATIC, false, roles, team, context, column, slots, on);
+}
+LANE_FUNCTION void walk_part(const cal_context* context, const cal_column* column, const cal_slots* slots, int on) {
+    walk_roles(PART_DOES_ALL, false, context, column, slots, on);
 }
 LANE_FUNCTION void accelerate_part(const cal_context* context, const cal_column* column, const cal_slots* slots) {
     if (column->kind == CAL_REVOLUTE && slots->count == 1)

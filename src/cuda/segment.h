@@ -7,7 +7,7 @@
 //
 // The numbers are those of the plain walks, and so are the bits: motions are computed twice instead of being kept. Accelerations
 // find z and d again from positions. Here is what limbs of articulated bodies (limb.h) and parts of assembly (part.h) have in common; include
-// after pass/aba_outbound.h.
+// after pass/aba_outbound.h, with SEGMENT_STEPS: how many nodes a segment has.
 #pragma once
 #include <assert.h>
 
@@ -33,7 +33,7 @@ LANE_INLINE place steps_below(const place* top, const cal_context* context, cons
 }
 
 // Where the motion is kept that a segment begins with: in the scratch memory that its nodes do not need, and which a whole segment has.
-static_assert((int)CAL_LIMB_STEPS * (int)CAL_SCRATCH_COUNT >= (int)CAL_DOWN_COUNT, "a motion has room there");
+static_assert((int)SEGMENT_STEPS * (int)CAL_SCRATCH_COUNT >= (int)CAL_DOWN_COUNT, "a motion has room there");
 LANE_INLINE double* kept_motion(const cal_context* context, const cal_column* column, int first) {
     return FRAME_IN_MEMORY(context, column, first) + CAL_OWN_LANE;
 }
@@ -77,7 +77,6 @@ typedef struct limb_walk {
     joint_motion next; // of the one after it
     int count, last;   // steps; the first one of the last segment
 } limb_walk;
-enum { LIMB_STEPS = CAL_LIMB_STEPS };
 
 // Where the walk goes on with a step.
 LANE_INLINE void begin_steps(int kind, const cal_context* context, const cal_column* column, limb_walk* w, int step) {
@@ -100,13 +99,13 @@ LANE_INLINE limb_walk begin_limb(int kind, const cal_context* context, const cal
     const int count = column->block_count;
     limb_walk w = {.top = find_place(context, column, kind, cal_aba_record(kind), 0),
                    .count = count,
-                   .last = (count - 1) / LIMB_STEPS * LIMB_STEPS};
+                   .last = (count - 1) / SEGMENT_STEPS * SEGMENT_STEPS};
     begin_steps(kind, context, column, &w, 0);
     w.m = load_motion(context, column);
     v3 d;
     for (int i = 0; i < w.last; i++) {
         walk_step(kind, context, column, &w, i, &d);
-        if ((i + 1) % LIMB_STEPS == 0 && i + 1 < w.last) keep_motion(kept_motion(context, column, i + 1), &w.m);
+        if ((i + 1) % SEGMENT_STEPS == 0 && i + 1 < w.last) keep_motion(kept_motion(context, column, i + 1), &w.m);
     }
     return w;
 }
@@ -114,7 +113,7 @@ LANE_INLINE limb_walk begin_limb(int kind, const cal_context* context, const cal
 // Down the segment that begins with step `first`, into the rows on chip; returns its end.
 LANE_INLINE int fill_segment(int kind, const cal_context* context, const cal_column* column, limb_walk* w, int first,
                              double* chip) {
-    const int end = first + LIMB_STEPS < w->count ? first + LIMB_STEPS : w->count;
+    const int end = first + SEGMENT_STEPS < w->count ? first + SEGMENT_STEPS : w->count;
     if (first < w->last) {
         begin_steps(kind, context, column, w, first);
         w->m = first > 0 ? take_motion(kept_motion(context, column, first)) : load_motion(context, column);

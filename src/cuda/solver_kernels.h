@@ -1,6 +1,7 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
-// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, and SOLVER_STEER where each instance of a
-// batch can have control of its own; may be included again.
+// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, SOLVER_STEER where each instance of a
+// batch can have control of its own, SOLVER_STEP (a launch) where all of them have the same steps, SOLVER_PREPARE_BLOCK where that of one
+// block alone is another function, and SOLVER_AHEAD where a follow-up reads ahead (the prefix of its functions); may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -57,7 +58,7 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
 CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int list, double* sums) {
     for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
     // Read some children at a time: what they left is far away, and the sums are a chain.
-    enum { AHEAD = 8 };
+    enum { AHEAD = 12 };
     const int end = work->first_pull[list + 1];
     for (int next = work->first_pull[list]; next < end; next += AHEAD) {
         double left[AHEAD][SOLVER_SUMS];
@@ -83,7 +84,7 @@ CAL_DEVICE static inline void SOLVER(sum_column)(const cal_device_work* work, co
     double sums[SOLVER_SUMS];
     SOLVER(pull_sums)(work, pull_list(work, column, lane), sums);
     // Read some steps ahead of the sums, which are a chain.
-    enum { AHEAD = 8 };
+    enum { AHEAD = 16 };
     const int count = column->is_long ? column->node_count : column->block_count;
     for (int step = count - 1; step >= 0; step -= AHEAD) {
         double kept[AHEAD][SOLVER_SUMS];
@@ -141,16 +142,53 @@ CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int number) {
         if (phase == last) work->sums[own] = value;
     }
 }
-CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), 0.0)
+// Before the kernel before is done: the columns of those levels, and where their lanes pull, some columns of a warp at a time.
+CAL_DEVICE static inline double SOLVER(touch_sums)(const cal_device_work* work) {
+    enum { AT_ONCE = 4, PLACES = 3, APART = 4 };
+    double sum = 0.0;
+    int all = 0;
+    for (int level = 0; level < work->sum_levels; level++) all += work->sum_count[level];
+    for (int next = CAL_TEAM_WARP; next < all; next += AT_ONCE * CAL_TEAM_WARPS) {
+        int index[AT_ONCE], first[AT_ONCE], last[AT_ONCE];
+        CAL_UNROLL for (int k = 0; k < AT_ONCE; k++) {
+            int number = next + k * CAL_TEAM_WARPS < all ? next + k * CAL_TEAM_WARPS : next, level = 0;
+            while (number >= work->sum_count[level]) number -= work->sum_count[level++];
+            index[k] = work->order[work->sum_first[level] + number];
+        }
+        CAL_UNROLL for (int k = 0; k < AT_ONCE; k++) {
+            const cal_column* column = &work->layout.columns[index[k]];
+            const int list = pull_list(work, column, CAL_OWN_LANE);
+            first[k] = work->first_pull[list], last[k] = work->first_pull[list + 1] - 1;
+            sum += (double)(column->block_count + column->is_long) + (double)column->scratch + (double)column->up_slot;
+        }
+        CAL_UNROLL for (int k = 0; k < AT_ONCE; k++) CAL_UNROLL for (int i = 0; i < PLACES; i++) {
+            const int place = first[k] + i * APART < last[k] ? first[k] + i * APART : last[k];
+            if (place >= first[k]) sum += (double)work->pulls[place];
+        }
+    }
+    return sum;
+}
+#ifdef __CUDA_ARCH__
+#define TOUCH_SUMS SOLVER(touch_sums)(&work)
+#else
+#define TOUCH_SUMS 0.0
+#endif
+CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), TOUCH_SUMS)
+#undef TOUCH_SUMS
 
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     cal_column piece;
     const cal_column* column = own_block(&work, &piece);
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+#ifdef SOLVER_PREPARE_BLOCK
+    SOLVER_PREPARE_BLOCK(&own, column);
+#else
     SOLVER_PREPARE(&own, column);
+#endif
 }
 
 CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
@@ -163,27 +201,50 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
     SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
 }
 
-// The follow-up of every column. Where nothing hangs below, the sums too; else the shares wait for those from below.
+// What a column's follow-up makes of the shares of a block: the sums, where nothing hangs below; else they wait for those from below.
+CAL_DEVICE static inline void SOLVER(take_shares)(const cal_device_work* work, const cal_column* column, int block,
+                                                  bool ends, const double* shares, double* sums) {
+    CAL_UNROLL for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] =
+        cal_join_sums(shares[i], sums[i], i < SOLVER_MAXIMA);
+    if (ends) return;
+    double* kept = CAL_KEPT_SHARES(work, column, block) + CAL_OWN_LANE;
+    CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) kept[i * CAL_WIDTH] = shares[i];
+}
+
+// The follow-up of every column.
 CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (!column) return;
     double shares[SOLVER_SUMS], sums[SOLVER_SUMS];
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     const bool ends = column->child_count == 0 && !column->is_long;
-    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
-    for (int block = column->block_count - 1; block >= 0; block--) {
+    CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    int block = column->block_count - 1;
+#ifdef SOLVER_AHEAD
+    if (SOLVER_JOIN(SOLVER_AHEAD, reads_ahead)(&own, column)) {
+        const correction_rows rows = find_correction_rows(&own);
+        const int first = cal_column_first(&work.layout, column);
+        SOLVER_JOIN(SOLVER_AHEAD, ahead) next = SOLVER_JOIN(SOLVER_AHEAD, read_ahead)(&rows, first, block);
+        for (; block >= 0; block--) {
+            const SOLVER_JOIN(SOLVER_AHEAD, ahead) now = next;
+            next = SOLVER_JOIN(SOLVER_AHEAD, read_ahead)(&rows, first, block > 0 ? block - 1 : 0);
+            SOLVER_JOIN(SOLVER_AHEAD, follow_ahead)(&rows, first, block, &now, shares);
+            SOLVER(take_shares)(&work, column, block, ends, shares, sums);
+        }
+    }
+#endif
+    for (; block >= 0; block--) {
         SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-        for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] = cal_join_sums(shares[i], sums[i], i < SOLVER_MAXIMA);
-        if (ends) continue;
-        double* kept = CAL_KEPT_SHARES(&work, column, block) + CAL_OWN_LANE;
-        for (int i = 0; i < SOLVER_SUMS; i++) kept[i * CAL_WIDTH] = shares[i];
+        SOLVER(take_shares)(&work, column, block, ends, shares, sums);
     }
     double* out = context.scratch + column->up_slot + CAL_OWN_LANE;
     for (int i = 0; ends && i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
 }
 
+#ifdef SOLVER_STEER
 // Most of the registers would be for quaternions, which few columns have.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_kernel)(const cal_device_work work) {
     CAL_AFTER_OTHERS;
@@ -195,19 +256,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_k
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
     SOLVER_PREPARE(&own, column);
 }
-
-CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    const cal_column* column;
-    const int group = own_part(&work, &column);
-    if (group < 0) return;
-    double* vectors[CAL_DEVICE_VECTORS];
-    double shares[SOLVER_SUMS];
-    const cal_context context = own_context(&work, group);
-    const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    for (int block = 0; block < column->block_count; block++)
-        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-}
+#endif
 
 CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
     CAL_AFTER_OTHERS;
@@ -306,10 +355,9 @@ SOLVER_LAUNCH(prepare)
 SOLVER_LAUNCH(interpolate)
 SOLVER_LAUNCH(follow)
 SOLVER_LAUNCH(sums)
-SOLVER_LAUNCH(batch_prepare)
-SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
 #ifdef SOLVER_STEER
+SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_sums)
 static void SOLVER(batch_steer)(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH_FAST(SOLVER(batch_steer_kernel), device, warps, CAL_WIDTH * work->control_bytes / sizeof(double), work);
@@ -328,9 +376,13 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
     .follow = SOLVER(follow),
     .sums = SOLVER(sums),
     .end_sums = SOLVER(end_sums),
+#ifdef SOLVER_STEER
     .batch_prepare = SOLVER(batch_prepare),
-    .batch_follow = SOLVER(batch_follow),
+#endif
     .batch_interpolate = SOLVER(batch_interpolate),
+#ifdef SOLVER_STEP
+    .batch_step = SOLVER_STEP,
+#endif
 #ifdef SOLVER_STEER
     .batch_sums = SOLVER(batch_sums),
     .batch_steer = SOLVER(batch_steer),
@@ -341,7 +393,10 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
+#undef SOLVER_PREPARE_BLOCK
 #undef SOLVER_STEER
+#undef SOLVER_AHEAD
+#undef SOLVER_STEP
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

@@ -10,6 +10,9 @@ CAL_DEVICE static bool is_shared(const cal_column* column) {
     return column->kind == CAL_REVOLUTE && step_count(column) <= CAL_TEAM_STEPS;
 }
 
+// The warp that recurs. Of two teams of a multiprocessor, whose warps have its four schedulers in turn, each has another one.
+CAL_PHASE int recurring_warp(int warps) { return CAL_OWN_WARP / warps / CAL_MULTIPROCESSORS % warps; }
+
 // Copies a number into memory on chip, without a register that waits for it.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define CAL_COPY(to, from)                                                                                             \
@@ -46,16 +49,6 @@ CAL_PHASE double fetch_constants(const cal_device_work* work, const cal_column* 
 CAL_PHASE double velocity_ahead(const cal_device_work* work, const cal_column* column, int warps) {
     return fetch_constants(work, column, warps, 0, CAL_CONSTANT_COUNT);
 }
-CAL_PHASE double inertia_ahead(const cal_device_work* work, const cal_column* column, int warps) {
-    if (is_idle(column)) return 0.0;
-    return touch_pulls(work, pull_list(work, column, own_lane(column))) +
-           fetch_constants(work, column, warps, CAL_CONSTANT_MASS, 1) +
-           fetch_constants(work, column, warps, CAL_CONSTANT_ARMATURE, 1);
-}
-CAL_PHASE double acceleration_ahead(const cal_device_work* work, const cal_column* column, int warps) {
-    return fetch_constants(work, column, warps, 0, 0);
-}
-
 // --- Velocities: rotations in parents; all motions, which is what recurs; moments and bias forces ---------------------------------
 
 enum { TEAM_E = 0, TEAM_D = 9, TEAM_W = 12, TEAM_AL = 15, TEAM_A = 18 };
@@ -65,45 +58,94 @@ CAL_PHASE void velocity_alone(const cal_device_work* work, const cal_column* col
     if (!is_idle(column)) LANE(outbound_column)(&context, column);
 }
 
+// Rotations in parents, and what else a motion needs of a joint: all positions and velocities of a warp's steps are read before one is used.
+CAL_PHASE void find_rotations(const cal_context* context, const cal_column* column, int warp, int warps) {
+    enum { MOST = CAL_TEAM_STEPS / CAL_TEAM_WARPS };
+    const int count = step_count(column);
+    CAL_COPIED; // what came ahead
+    for (int first = warp; first < count; first += MOST * warps) {
+        lane q[MOST], v[MOST];
+        CAL_UNROLL for (int k = 0; k < MOST; k++) {
+            const int step = first + k * warps < count ? first + k * warps : first;
+            const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+            q[k] = LOAD(at.y, 0), v[k] = LOAD(at.y, 1);
+        }
+        CAL_UNROLL for (int k = 0; k < MOST; k++) {
+            const int step = first + k * warps;
+            if (step >= count) break;
+            const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+            double* rows = team_rows(step);
+            store_columns(rows, TEAM_E, revolute_rotation(at.constants, q[k]));
+            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
+            STORE(rows, TEAM_W, v[k]);
+        }
+    }
+}
+
+// The motion that a column begins with, where its rows leave room for it: it is far away, and comes while others find rotations.
+CAL_PHASE bool has_room(const cal_column* column) { return step_count(column) < CAL_TEAM_STEPS; }
+CAL_PHASE void keep_near(const cal_column* column, const motion* m) {
+    double* rows = team_rows(step_count(column));
+    store_columns(rows, TEAM_E, m->E);
+    store3(rows, TEAM_W, m->w), store3(rows, TEAM_AL, m->al), store3(rows, TEAM_A, m->a);
+}
+CAL_PHASE motion read_near(int step) {
+    const double* rows = team_rows(step);
+    motion m;
+    m.E = load_columns(rows, TEAM_E);
+    m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
+    m.A = spin_matrix(m.w, m.al);
+    return m;
+}
+
+// All motions, one after the other; what the next step needs is read before this one's is written.
+CAL_PHASE void move_along(const cal_context* context, const cal_column* column, motion m) {
+    const int last = step_count(column) - 1;
+    m3 E = load_columns(team_rows(0), TEAM_E);
+    v3 offset = load3(team_rows(0), TEAM_D), d;
+    lane v = LOAD(team_rows(0), TEAM_W);
+    for (int step = 0; step <= last; step++) {
+        const m3 turned = E;
+        const v3 moved = offset;
+        const lane speed = v;
+        double *rows = team_rows(step), *next = team_rows(step < last ? step + 1 : last);
+        E = load_columns(next, TEAM_E), offset = load3(next, TEAM_D), v = LOAD(next, TEAM_W);
+        turn_motion(&m, turned, moved, speed, &d);
+        m.A = spin_matrix(m.w, m.al);
+        store_columns(rows, TEAM_E, m.E);
+        store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
+    }
+    leave_motion(context, column, &m);
+}
+
+CAL_PHASE void find_biases(const cal_context* context, const cal_column* column, int warp, int warps) {
+    const int count = step_count(column);
+    for (int step = warp; step < count; step += warps) {
+        const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
+        const motion m = read_near(step);
+        store3(at.record, LANE(RECORD_Z), m.E.z);
+        store3(at.record, LANE(RECORD_D), load3(team_rows(step), TEAM_D));
+        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
+        if (step == count - 1) leave_own(context, column, &at);
+    }
+}
+
 CAL_PHASE void velocity_phase(const cal_device_work* work, const cal_column* column, int phase, int warps) {
     const int warp = CAL_OWN_WARP % warps;
+    const bool recurs = warp == recurring_warp(warps);
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (!is_shared(column)) {
         if (phase == 0 && warp == 0) velocity_alone(work, column);
-        return;
-    }
-    if (phase == 0) CAL_COPIED;
-    if (phase == 1 && warp > 0) return;
-    const int record = cal_aba_record(CAL_REVOLUTE), count = step_count(column), stride = phase == 1 ? 1 : warps;
-    motion m;
-    if (phase == 1) m = load_motion(&context, column);
-    for (int b = phase == 1 ? 0 : warp; b < count; b += stride) {
-        const place at = find_place(&context, column, CAL_REVOLUTE, record, b);
-        double* rows = team_rows(b);
-        v3 d;
-        if (phase == 0) {
-            store_columns(rows, TEAM_E, revolute_rotation(at.constants, LOAD(at.y, 0)));
-            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
-            STORE(rows, TEAM_W, LOAD(at.y, 1));
-            continue;
-        }
-        if (phase == 1) {
-            turn_motion(&m, load_columns(rows, TEAM_E), load3(rows, TEAM_D), LOAD(rows, TEAM_W), &d);
-            m.A = spin_matrix(m.w, m.al);
-            store_columns(rows, TEAM_E, m.E);
-            store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
-            if (b == count - 1) leave_motion(&context, column, &m);
-            continue;
-        }
-        m.E = load_columns(rows, TEAM_E);
-        m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
-        m.A = spin_matrix(m.w, m.al);
-        d = load3(rows, TEAM_D);
-        store3(at.record, LANE(RECORD_Z), m.E.z);
-        store3(at.record, LANE(RECORD_D), d);
-        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
-        if (b == count - 1) leave_own(&context, column, &at);
+    } else if (phase == 0) {
+        motion begin;
+        if (recurs && has_room(column)) begin = load_motion(&context, column);
+        find_rotations(&context, column, warp, warps);
+        if (recurs && has_room(column)) keep_near(column, &begin);
+    } else if (phase == 1 && recurs) {
+        move_along(&context, column, has_room(column) ? read_near(step_count(column)) : load_motion(&context, column));
+    } else if (phase == 2) {
+        find_biases(&context, column, warp, warps);
     }
 }
 
@@ -118,7 +160,6 @@ static_assert((int)CAL_ABA_K < (int)NEAR_FORCE, "an answer has the place of what
 CAL_PHASE bool has_sums(const cal_column* column) { return is_shared(column) && column->child_count > 0; }
 
 CAL_PHASE void bring_bodies(const cal_context* context, const cal_column* column, int warp, int warps) {
-    CAL_COPIED; // what came ahead
     for (int step = warp; step < step_count(column); step += warps) {
         const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
         double* rows = team_rows(step);
@@ -132,24 +173,38 @@ CAL_PHASE void bring_bodies(const cal_context* context, const cal_column* column
     }
 }
 
+// Before the kernel before is done: where lanes pull, and the bodies, which the way down has left. Of a column with children there is another
+// level's launch in between, which waited for that.
+CAL_PHASE double inertia_ahead(const cal_device_work* work, const cal_column* column, int warps) {
+    if (is_idle(column)) return 0.0;
+    const cal_context context = own_context(work, 0);
+    if (has_sums(column)) bring_bodies(&context, column, CAL_OWN_WARP % warps, warps);
+    return touch_pulls(work, pull_list(work, column, own_lane(column)));
+}
+
 CAL_PHASE void pull_shared(const cal_device_work* work, const cal_context* context, const cal_column* column, int warp,
                            int warps) {
     const int list = pull_list(work, column, own_lane(column));
     const int first = work->first_pull[list], end = work->first_pull[list + 1];
     double* to = end_sums(context, column);
-    for (int i = warp; i < CAL_UP_COUNT && first < end; i += warps) {
-        double sum = to[i * CAL_WIDTH];
-        // Read some ahead of the sum, which is a chain.
-        enum { AHEAD = 12 };
-        for (int next = first; next < end; next += AHEAD) {
-            double ahead[AHEAD];
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
-                const int child = next + k < end ? next + k : next;
-                ahead[k] = (context->scratch + work->pulls[child])[i * CAL_WIDTH];
+    // Several numbers of several children are asked for at once: they are far away, and a sum is a chain.
+    enum { AHEAD = 9, ROWS = 4 };
+    for (int next = first; next < end; next += AHEAD) {
+        const double* from[AHEAD];
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) from[k] =
+            context->scratch + work->pulls[next + k < end ? next + k : next];
+        for (int row = warp; row < CAL_UP_COUNT; row += ROWS * warps) {
+            double sum[ROWS], ahead[ROWS][AHEAD];
+            CAL_UNROLL for (int i = 0; i < ROWS; i++) {
+                const int own = row + i * warps < CAL_UP_COUNT ? row + i * warps : row;
+                sum[i] = to[own * CAL_WIDTH];
+                CAL_UNROLL for (int k = 0; k < AHEAD; k++) ahead[i][k] = from[k][own * CAL_WIDTH];
             }
-            CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum += ahead[k];
+            CAL_UNROLL for (int i = 0; i < ROWS; i++) {
+                CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum[i] += ahead[i][k];
+                if (row + i * warps < CAL_UP_COUNT) to[(row + i * warps) * CAL_WIDTH] = sum[i];
+            }
         }
-        to[i * CAL_WIDTH] = sum;
     }
 }
 
@@ -200,13 +255,14 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, const cal_column* colu
     if (is_idle(column)) return;
     const bool near = has_sums(column);
     if (phase == 0) {
-        if (near) bring_bodies(&context, column, warp, warps);
+        if (near && !CAL_COMES_AHEAD) bring_bodies(&context, column, warp, warps);
         pull_shared(work, &context, column, warp, warps);
         CAL_COPIED;
-    } else if (warp == 0 && near) {
-        assemble_steps(&context, column);
-    } else if (warp == 0) {
-        assemble_alone(&context, column);
+    } else if (warp == recurring_warp(warps)) {
+        if (near)
+            assemble_steps(&context, column);
+        else
+            assemble_alone(&context, column);
     }
 }
 
@@ -218,7 +274,15 @@ CAL_PHASE void bring_answers(const cal_context* context, const cal_column* colum
         bring(team_rows(step), at.record, LANE(RECORD_K) + 1);
         bring(team_rows(step) + NEAR_V * CAL_WIDTH, at.y + CAL_WIDTH, 1);
     }
-    CAL_COPIED;
+}
+CAL_PHASE bool has_near_answers(const cal_column* column) { return is_shared(column) && !has_segments(column); }
+
+// Before the kernel before is done, where that was another level's of accelerations: what the way up has left.
+CAL_PHASE double acceleration_ahead(const cal_device_work* work, const cal_column* column, int warps) {
+    const cal_context context = own_context(work, 0);
+    if (!is_idle(column) && work->settled && has_near_answers(column))
+        bring_answers(&context, column, CAL_OWN_WARP % warps, warps);
+    return 0.0;
 }
 
 CAL_PHASE void accelerate_steps(const cal_context* context, const cal_column* column) {
@@ -244,7 +308,7 @@ CAL_PHASE void accelerate_steps(const cal_context* context, const cal_column* co
 
 CAL_PHASE void accelerate_alone(const cal_context* context, const cal_column* column) {
     if (has_segments(column))
-        accelerate_joints(context, column);
+        accelerate_joints(context, column, true);
     else
         LANE(accelerate_column)(context, column);
 }
@@ -253,13 +317,15 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
     const int warp = CAL_OWN_WARP % warps;
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
-    const bool near = is_shared(column) && !has_segments(column);
+    const bool near = has_near_answers(column);
     if (phase == 0) {
-        if (near) bring_answers(&context, column, warp, warps);
-    } else if (warp == 0 && near) {
-        accelerate_steps(&context, column);
-    } else if (warp == 0) {
-        accelerate_alone(&context, column);
+        if (near && !(work->settled && CAL_COMES_AHEAD)) bring_answers(&context, column, warp, warps);
+        CAL_COPIED;
+    } else if (warp == recurring_warp(warps)) {
+        if (near)
+            accelerate_steps(&context, column);
+        else
+            accelerate_alone(&context, column);
     }
 }
 
@@ -268,16 +334,19 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
 // Down: moments and bias forces of a level while the next one recurs.
 CAL_PHASE void trunk_down_stage(const cal_device_work* work, const cal_column* column, int level, int stage,
                                 int phase) {
+    const int warp = CAL_OWN_WARP % CAL_TEAM_WARPS;
     const bool shared = is_shared(column);
+    const cal_context context = own_context(work, 0);
+    if (is_idle(column)) return;
     if (phase == 0) {
-        if (stage == 0 && shared) velocity_phase(work, column, 0, CAL_TEAM_WARPS);
-    } else if (level == stage) {
+        if (stage == 0 && shared) find_rotations(&context, column, warp, CAL_TEAM_WARPS);
+    } else if (level == stage && warp == 0) {
         if (shared)
-            velocity_phase(work, column, 1, CAL_TEAM_WARPS);
-        else if (CAL_OWN_WARP % CAL_TEAM_WARPS == 0)
+            move_along(&context, column, load_motion(&context, column));
+        else
             velocity_alone(work, column);
     } else if (level == stage - 1 && shared) {
-        velocity_phase(work, column, 2, CAL_TEAM_WARPS);
+        find_biases(&context, column, warp, CAL_TEAM_WARPS);
     }
 }
 
@@ -290,7 +359,7 @@ CAL_PHASE void trunk_turn_stage(const cal_device_work* work, const cal_column* c
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (phase == 0) {
-        if (stage == 0 && near) bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
+        if (stage == 0 && near && !CAL_COMES_AHEAD) bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
         if (up && own) pull_shared(work, &context, column, warp, CAL_TEAM_WARPS);
         CAL_COPIED;
     } else if (warp == 0 && own && near) {

@@ -8,7 +8,7 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one. Heights
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread or a warp has one. Heights
 // that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of
 // subtrees of it, height after height, whose numbers never leave its multiprocessor's cache in between:
 //
@@ -25,6 +25,7 @@
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
+enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,
@@ -36,12 +37,16 @@ typedef struct cal_device_work {
     cal_context context; // dito; but its layout, which is this one
     // One model: the columns order[first] … order[first + count - 1].
     const int32_t* order;
-    const int32_t* block_column; // of each block
+    const uint8_t* block_kind; // of each block: its joints
     // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
     // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
     const int32_t* first_pull;
     const uint32_t* pulls;
     int first, count;
+    // From the last to the first. What the kernel before wrote last is still in the device's cache: kernels that go through everything take
+    // turns in their direction, so that each begins with it. Who is first changes no number.
+    bool reversed;
+    bool settled; // of accelerations: what they read but their parents' was there before the kernel before began
     // The first levels, if they have few columns and all of these have children: level i has order[trunk[i]] … order[trunk[i + 1] - 1].
     // They are one launch, and each column has a team: what takes time there is that each level waits for the one before it.
     int trunk_levels, trunk[CAL_TRUNK_LEVELS + 1];
@@ -54,7 +59,9 @@ typedef struct cal_device_work {
     // i = first + g (heights + 1) + h; the launch goes down again after `turn` phases.
     const int32_t* starts;
     int heights, turn;
-    int phase_count;  // of kernels with phases (kernel.h)
+    int phase_count; // of kernels with phases (kernel.h)
+    bool
+        limb_parts; // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
     int ground_pulls; // how many the ground has
     // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
     int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
@@ -63,6 +70,7 @@ typedef struct cal_device_work {
     const cal_step* steps;
     size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
     const uint8_t* chosen; // instances; NULL: all
+    bool rates;            // whether ydot gets the rates of positions of joints with one degree of freedom, too
     // Where each instance has steps of its own: its clock, control's memory and what that sends down; else NULL.
     cal_batch_clock* clocks;
     char* controls;
@@ -76,6 +84,8 @@ typedef struct cal_device_work {
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`
     double numbers[CAL_MAX_DOWN];
+    const double* sent; // of the host, where control leaves it; and where it goes to
+    double* fetched;
     double relative, absolute;
     const double* scale;
     double* sums;

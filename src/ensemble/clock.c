@@ -19,6 +19,10 @@ cal_status cal_clock_control(cal_step_clock* clock, const cal_ensemble_job* job)
     return status;
 }
 
+bool cal_clock_arrives(const cal_step_clock* clock, const cal_ensemble_job* job) {
+    return job->steps < 0 && clock->decision.evaluation_time >= job->time;
+}
+
 bool cal_clock_has_arrived(const cal_step_clock* clock, const cal_ensemble_job* job) {
     if (job->steps >= 0) return clock->steps >= job->steps;
     return clock->interpolates && clock->decision.time >= job->time;

@@ -20,6 +20,8 @@ typedef struct cal_step_clock {
 void cal_clock_start(cal_step_clock* clock, const cal_ensemble_job* job, double time);
 // After an evaluation. Its sums, which would stop everybody, are not shown to control: each instance is looked at when it has arrived.
 cal_status cal_clock_control(cal_step_clock* clock, const cal_ensemble_job* job);
+// Whether it has arrived when the next evaluation completes a step, so that its polynomial will be asked for.
+bool cal_clock_arrives(const cal_step_clock* clock, const cal_ensemble_job* job);
 bool cal_clock_has_arrived(const cal_step_clock* clock, const cal_ensemble_job* job);
 // Time does not get on for an instance, since the step is too small for it.
 void cal_clock_fail(const cal_step_clock* clock, const cal_ensemble_job* job, cal_ensemble* ensemble, int instance,

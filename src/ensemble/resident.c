@@ -206,6 +206,18 @@ static cal_status choose_moving(cal_resident_job* r) {
     return cal_resident_batch(r->ensemble)->choose(own->batch, all ? NULL : own->chosen);
 }
 
+// An evaluation of what moves. Unless some clock arrives with the step that it completes, nobody will look inside of that.
+static cal_status evaluate(cal_resident_job* r, const cal_step_clock* leader) {
+    const struct cal_resident* own = r->own;
+    double down[CAL_CLOCK_DOWN];
+    bool arrives = false;
+    for (int c = 0; c < own->clock_count; c++)
+        arrives = arrives || (own->clocks[c].moves && cal_clock_arrives(&own->clocks[c], r->job));
+    memcpy(down, leader->down, sizeof down);
+    if (!arrives && r->job->ops->unseen) r->job->ops->unseen(down);
+    return cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, down);
+}
+
 // Steps of all clocks that move, side by side: they are in the same stage at the same time.
 static cal_status take_steps(cal_resident_job* r) {
     struct cal_resident* own = r->own;
@@ -215,7 +227,7 @@ static cal_status take_steps(cal_resident_job* r) {
         cal_status status = changed ? choose_moving(r) : CAL_OK;
         changed = false;
         do {
-            if (!status) status = cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, leader->down);
+            if (!status) status = evaluate(r, leader);
             if (status) return status;
             for (int c = 0; c < own->clock_count; c++) {
                 if (!own->clocks[c].moves) continue;

@@ -43,6 +43,8 @@ static void place_frame(const cal_layout* layout, cal_column* column, size_t* to
         column->row_slot = *top;
         *top += CAL_DOWN_ROW * width;
     }
+    const size_t brief = column->end_slot + (size_t)column->block_count * CAL_BRIEF_SCRATCH * width;
+    if (cal_column_can_be_brief(layout, column) && *top < brief) *top = brief;
     if (!column->mixed) return;
     // Its parents gather what it leaves.
     size_t* place = column->hangs ? lasting : top;

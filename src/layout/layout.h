@@ -80,6 +80,8 @@ typedef struct cal_column {
     bool hangs;       // some lane's parent is not in its group, and gathers when other groups have been walked
     bool based;       // on the ground, but each lane with a motion of its own there (schedules)
     bool alike;       // devices: all lanes have the same constants, so that one lane's serve all
+    bool brief;       // it keeps less between the walks, and finds the rest anew (pass/aba_brief.h)
+    size_t axes;      // of a column that brief ones hang on: where its records hold the axes at its end; 0: nobody asks
     size_t base_slot; // stack position of what a column on the ground reads; 0: the ground's own, at rest
 } cal_column;
 
@@ -167,6 +169,15 @@ enum {
 // Every processor has a stack of its own; where memory is not shared it also has frames of the columns above its own.
 // Where the trunk is repeated every slot has room for sums beside what crosses in the walk before: nobody waits for its readers.
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27, CAL_MAX_SUMS = 8 };
+
+// What a brief column has on the stack beside the scratch of its blocks, where others have frames for their children.
+enum { CAL_BRIEF_SCRATCH = 6 };
+// Whether a column can be brief: a wide one of joints with one degree of freedom, with no children, below one of the same owner.
+static inline bool cal_column_can_be_brief(const cal_layout* layout, const cal_column* column) {
+    return column->child_count == 0 && !column->is_long && !column->mixed && !column->shared && column->source < 0 &&
+           (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) && column->parent >= 0 &&
+           !layout->columns[column->parent].mixed && layout->columns[column->parent].owner == column->owner;
+}
 
 enum { CAL_KEEP_ALL = -1 };
 // cal_column.group: 0 of columns that are not mixed, then the top, then the groups below it.

@@ -62,16 +62,17 @@ typedef struct threads_machine {
     void* user;
     bool pinned;
     int patience; // spins before a worker gives its core away
-    bool alone;   // the last execution was the caller's
-    cal_pace_tries tries;
-    uint64_t chance; // instead of a clock, who runs the parts; 0: the clock
     // Of parts that one thread runs: how far each is.
     thread_exchange* parts;
     cal_walk* places;
     worker* workers; // [0] is the caller
     int started;
-    // The job: written before `job` is, read after.
-    const cal_plan* plan;
+    // The caller's own, in a cache line that workers do not read.
+    _Alignas(CACHE_LINE) bool alone; // the last execution was the caller's
+    cal_pace_tries tries;
+    uint64_t chance; // instead of a clock, who runs the parts; 0: the clock
+    // The job: written before `job` is, read after; what is as in the last one is not written, so that workers have it.
+    _Alignas(CACHE_LINE) const cal_plan* plan;
     cal_state* state;
     bool prepared;
     cal_column_function* function; // instead of the plan's program, for every column
@@ -80,6 +81,7 @@ typedef struct threads_machine {
     void* argument;
     _Alignas(CACHE_LINE) atomic_uint arrived; // workers at the barriers of this job
     _Alignas(CACHE_LINE) atomic_uint job;
+    unsigned walk; // of the state, at the begin of the job
     _Alignas(CACHE_LINE) atomic_int sleepers;
     atomic_bool stops;
     atomic_int busy; // no bool: riscv64 exchanges bytes only with a library of its own
@@ -174,7 +176,7 @@ static bool may_begin(cal_exchange* exchange, const cal_stage* stage) {
 static thread_exchange exchange_of(threads_machine* machine, int processor) {
     return (thread_exchange){.base = {.begin = begin_stage, .wait = wait, .post = post},
                              .machine = machine,
-                             .walk = machine->state->walk,
+                             .walk = machine->walk,
                              .all = machine->state->counts + (size_t)processor * CAL_COUNTS,
                              .sums = cal_state_sums(machine->state)};
 }
@@ -298,11 +300,12 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
         return CAL_OK;
     }
     if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
-    machine->plan = plan;
-    machine->state = state;
-    machine->prepared = prepared;
-    machine->function = NULL;
-    atomic_store(&machine->arrived, 0);
+    if (machine->plan != plan) machine->plan = plan;
+    if (machine->state != state) machine->state = state;
+    if (machine->prepared != prepared) machine->prepared = prepared;
+    if (machine->function) machine->function = NULL;
+    machine->walk = state->walk;
+    if (atomic_load_explicit(&machine->arrived, memory_order_relaxed) != 0) atomic_store(&machine->arrived, 0);
     run_paced(machine);
     state->walk += (unsigned)plan->stage_count;
     if (plan->program->finish) plan->program->finish(&state->context);
@@ -445,7 +448,8 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->user = def->user;
     machine->pinned = def->pinned || def->cores;
     machine->base.steady = machine->pinned || machine->runner;
-    machine->patience = is_crowded((int)workers, def->cores) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
+    machine->base.crowded = is_crowded((int)workers, def->cores);
+    machine->patience = machine->base.crowded ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);

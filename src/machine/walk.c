@@ -60,6 +60,15 @@ static void begin_alone(cal_exchange* exchange, const cal_stage* stage, const ca
 }
 static void need_nobody(cal_exchange* exchange, int edge, bool down) { (void)exchange, (void)edge, (void)down; }
 
+// What brief columns have written past the caches (pass/aba_brief.h) is there for others before anything that is said to them.
+static void settle(const cal_plan* plan) {
+#ifdef __x86_64__
+    if (plan->streams) __builtin_ia32_sfence();
+#else
+    (void)plan;
+#endif
+}
+
 static bool walk_stages(const cal_plan* plan, const cal_state* state, int processor, bool prepared,
                         cal_exchange* exchange, bool waits, cal_walk* at) {
     const cal_context* context = &state->context;
@@ -73,8 +82,9 @@ static bool walk_stages(const cal_plan* plan, const cal_state* state, int proces
             at->begun = true;
             at->step = stage->tree->first_step[processor];
         }
-        const bool prepares = at->stage == 0 && context->solver && !prepared;
+        const bool prepares = at->stage == 0 && context->solver && context->solver_ops && !prepared;
         if (!walk(plan, context, stage, up, processor, prepares, exchange, &at->step)) return false;
+        settle(plan);
         // Others wait for what comes of a stage, also after one that failed.
         if (!waits && state->unmet != CAL_NONE) return true;
     }

@@ -8,6 +8,9 @@
 enum { CAL_ABA_Z = 0, CAL_ABA_D = 3, CAL_ABA_G = 6, CAL_ABA_K = 12 };
 enum { CAL_ABA_OVER = 6, CAL_ABA_ALPHA = 7, CAL_ABA_A = 10, CAL_ABA_RESPONSE = 13 };
 
+// Of brief columns g and k alone, and of the columns above them E at their ends (aba_brief.h).
+enum { CAL_ABA_BRIEF = 7, CAL_ABA_AXES = 9 };
+
 // Doubles a node keeps between the walks.
 CAL_DEVICE static inline int cal_aba_record(int kind) { return kind == CAL_FREE ? 15 : kind == CAL_BALL ? 33 : 13; }
 

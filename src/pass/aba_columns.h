@@ -20,6 +20,10 @@ LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_co
     BY_KIND(inbound_run, context, column);
 }
 
+#ifndef CAL_THREAD_PER_LANE
+#include "pass/aba_brief.h"
+#endif
+
 #define accelerate_run LANE(accelerate_run)
 LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_column* column) {
     v3 al = {0}, a = {0};

@@ -31,7 +31,10 @@ void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {
         return;
     }
 #endif
-    RUN(outbound_column, context, column);
+    if (column->brief)
+        RUN(brief_outbound, context, column);
+    else
+        RUN(outbound_column, context, column);
 }
 
 void KERNEL(cal_aba_inertia)(const cal_context* context, int index) {
@@ -41,11 +44,18 @@ void KERNEL(cal_aba_inertia)(const cal_context* context, int index) {
         (count <= 2 ? ride_column_2 : count <= 4 ? ride_column_4 : ride_column_8)(context, column);
         return;
     }
-    RUN(inbound_column, context, column);
+    if (column->brief)
+        RUN(brief_inbound, context, column);
+    else
+        RUN(inbound_column, context, column);
 }
 
 void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {
-    RUN(accelerate_column, context, &context->layout->columns[index]);
+    const cal_column* column = &context->layout->columns[index];
+    if (column->brief)
+        RUN(brief_accelerate, context, column);
+    else
+        RUN(accelerate_column, context, column);
 }
 
 // Adds what a column left in its slot to the sums at its parent's end, in the order of the parent's children.

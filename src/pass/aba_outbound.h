@@ -22,6 +22,9 @@ LANE_INLINE void leave_motion(const cal_context* context, const cal_column* colu
     slot_store_columns(end, 0, m->E);
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     close_end(context, column, &room, CAL_DOWN_COUNT);
+#ifndef CAL_THREAD_PER_LANE
+    if (column->axes) slot_store_columns(context->records + column->axes, 0, m->E);
+#endif
 }
 
 #define leave_own LANE(cal_leave_own)

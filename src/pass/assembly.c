@@ -105,7 +105,9 @@ bool cal_assembly_begin_batch(const cal_context* context, int batch, bool outbou
         const cal_element* e = &s->elements[s->order[i]];
         if (!outbound) begin_element(context, s->order[i]); // parts are there, by their kernel
         if (outbound && e->parent < 0) close_loops(context, s->order[i]);
-        if (outbound && kind == CAL_ELEMENT_PART) give_forces(context, e);
+        if (outbound && kind == CAL_ELEMENT_PART)
+            give_forces(context, e, cal_assembly_of(context)->numbers + e->base,
+                        cal_assembly_of(context)->numbers + e->force);
     }
     return kind == CAL_ELEMENT_BELOW || kind == CAL_ELEMENT_BESIDE;
 }

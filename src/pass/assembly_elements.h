@@ -1,5 +1,5 @@
 // What a schedule's elements do for each other, one element at a time: how tips and bases move, what is known of both elements of a
-// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a warp has an element (team.h).
+// join, what parts are given. assembly.c has the mathematics. For cores and for devices, where a thread or a warp has an element (team.h).
 #pragma once
 #include "math/vector.h"
 #include "pass/assembly.h"
@@ -16,50 +16,49 @@ CAL_DEVICE static inline double cross_at(const double* a, const double* b, int i
     return a[j] * b[k] - a[k] * b[j];
 }
 
-// What the members of a team leave for each other: the tip's vectors, turned as its base is; what Coriolis' law takes. And what they
-// bring, all at once.
+// What the members of a team bring, all at once, and leave for each other: the tip's vectors, turned as its base is; and the result.
 typedef struct cal_compose_room {
-    double spin[3], turn[3], pull[3], arm[3], rate[3], swing[3];
-    cal_placing base, tip;
+    cal_placing base, tip, turned, out;
 } cal_compose_room;
 
 enum { CAL_PLACING_NUMBERS = sizeof(cal_placing) / sizeof(double) };
 CAL_DEVICE static inline void copy_motion(const cal_placing* from, cal_placing* to) {
-    CAL_ENTRIES(i, CAL_PLACING_NUMBERS)((double*)to)[i] = ((const double*)from)[i];
+    CAL_SET_ENTRIES(i, CAL_PLACING_NUMBERS, ((double*)to)[i], ((const double*)from)[i]);
 }
 
+// Number i of a vector, turned as E is.
+CAL_DEVICE static inline double turned_number(const double* E, const double* from, int i) {
+    return E[i] * from[0] + E[3 + i] * from[1] + E[6 + i] * from[2];
+}
+
+// A tip's motion and its base's, as the ground sees them; what there is in the room stays.
 CAL_DEVICE static inline void compose(const cal_placing* its_base, const cal_placing* its_tip, cal_placing* out,
                                       cal_compose_room* room) {
-    const cal_placing *base = &room->base, *tip = &room->tip;
-    copy_motion(its_base, &room->base);
-    copy_motion(its_tip, &room->tip);
+    const cal_placing *base = &room->base, *turned = &room->turned;
+    cal_placing* own = &room->out;
+    CAL_COPY_TWO(CAL_PLACING_NUMBERS, (const double*)its_base, (double*)&room->base, (const double*)its_tip,
+                 (double*)&room->tip);
     CAL_TEAM_WAIT();
     const double *E = base->rotation, *w = base->angular;
-    const double* moves = (const double*)tip + 9;
-    double* turned = (double*)room;
-    CAL_ENTRIES2(v, 5, i, 3) {
-        const double* from = moves + 3 * v;
-        turned[3 * v + i] = E[i] * from[0] + E[3 + i] * from[1] + E[6 + i] * from[2];
-    }
-    CAL_ENTRIES2(k, 3, i, 3) {
-        const double* from = tip->rotation + 3 * k;
-        out->rotation[3 * k + i] = E[i] * from[0] + E[3 + i] * from[1] + E[6 + i] * from[2];
-    }
+    CAL_SET_ENTRIES(i, CAL_PLACING_NUMBERS, ((double*)&room->turned)[i],
+                    turned_number(E, (const double*)&room->tip + i / 3 * 3, i % 3));
     CAL_TEAM_WAIT();
+    CAL_SET_ENTRIES(i, 9, own->rotation[i], turned->rotation[i]);
     CAL_ENTRIES(i, 3) {
-        const double swing = cross_at(w, room->arm, i);
-        out->angular[i] = w[i] + room->spin[i];
-        out->position[i] = base->position[i] + room->arm[i];
-        out->turning[i] = base->turning[i] + room->turn[i] + cross_at(w, room->spin, i);
-        out->linear[i] = base->linear[i] + swing + room->rate[i];
-        room->swing[i] = swing + 2.0 * room->rate[i];
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        const double swing = cross_at(w, turned->position, i);
+        // What Coriolis' law takes.
+        const double twice_j = cross_at(w, turned->position, j) + 2.0 * turned->linear[j],
+                     twice_k = cross_at(w, turned->position, k) + 2.0 * turned->linear[k];
+        own->angular[i] = w[i] + turned->angular[i];
+        own->position[i] = base->position[i] + turned->position[i];
+        own->turning[i] = base->turning[i] + turned->turning[i] + cross_at(w, turned->angular, i);
+        own->linear[i] = base->linear[i] + swing + turned->linear[i];
+        own->pulling[i] = base->pulling[i] + turned->pulling[i] +
+                          (w[j] * twice_k - w[k] * twice_j + cross_at(base->turning, turned->position, i));
     }
     CAL_TEAM_WAIT();
-    CAL_ENTRIES(i, 3) {
-        out->pulling[i] =
-            base->pulling[i] + room->pull[i] + (cross_at(w, room->swing, i) + cross_at(base->turning, room->arm, i));
-    }
-    CAL_TEAM_WAIT();
+    copy_motion(own, out);
 }
 
 // At rest on the ground, which gravity pulls.
@@ -101,26 +100,29 @@ CAL_DEVICE static inline double* base_of(const cal_context* context, int part, i
     return context->scratch + column->base_slot + seat % CAL_MAX_LANES;
 }
 
-CAL_DEVICE static inline void give_motion(const cal_context* context, const cal_element* e) {
+// How a part's base moves, for its kernels.
+CAL_DEVICE static inline void give_motion(const cal_context* context, const cal_element* e, const cal_placing* motion) {
     int stride;
     double* out = base_of(context, e->index, &stride);
-    const double* motion = cal_assembly_of(context)->numbers + e->motion;
-    CAL_ENTRIES(i, CAL_DOWN_COUNT) out[i * stride] = motion[i];
+    CAL_SET_ENTRIES(i, CAL_DOWN_COUNT, out[i * stride], ((const double*)motion)[i]);
 }
 
-// How the bases of what an element is made of move.
+// How the bases of what an element is made of move; where one is below the other, they are in the room afterwards, a's as the base.
 CAL_DEVICE static inline void pass_motion(const cal_context* context, const cal_element* e, cal_compose_room* room) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
-    if (e->kind == CAL_ELEMENT_PART) give_motion(context, e);
-    if (e->a < 0) return;
     const cal_placing* base = motion_at(assembly, e->motion);
-    copy_motion(base, motion_at(assembly, s->elements[e->a].motion));
-    if (e->kind == CAL_ELEMENT_BELOW)
-        compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip,
-                motion_at(assembly, s->elements[e->b].motion), room);
-    else
-        copy_motion(base, motion_at(assembly, s->elements[e->b].motion));
+    if (e->kind == CAL_ELEMENT_PART) give_motion(context, e, base);
+    if (e->a < 0) return;
+    cal_placing *of_a = motion_at(assembly, s->elements[e->a].motion),
+                *of_b = motion_at(assembly, s->elements[e->b].motion);
+    if (e->kind == CAL_ELEMENT_BELOW) {
+        compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip, of_b, room);
+        if (of_a != base) copy_motion(&room->base, of_a);
+    } else {
+        if (of_a != base) copy_motion(base, of_a);
+        copy_motion(base, of_b);
+    }
 }
 
 CAL_DEVICE static inline void stand_on_ground(const cal_context* context, const cal_element* e) {
@@ -175,15 +177,16 @@ CAL_DEVICE static inline void pass_on(const cal_assembly* assembly, const cal_el
     CAL_TEAM_WAIT();
 }
 
-// What disassembly has found out about a part, for its kernel.
-CAL_DEVICE static inline void give_forces(const cal_context* context, const cal_element* e) {
+// What disassembly has found out about a part, for its kernel: how its base is accelerated, and the forces on its ports.
+CAL_DEVICE static inline void give_forces(const cal_context* context, const cal_element* e, const double* base,
+                                          const double* force) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule_part* part = &assembly->schedule->parts[e->index];
     int stride;
     double* out = base_of(context, e->index, &stride);
-    CAL_ENTRIES(i, 6) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];
+    CAL_ENTRIES(i, 6) out[(CAL_DOWN_COUNT + i) * stride] = base[i];
     double* forces = assembly->forces + 6 * (size_t)part->first_port;
-    CAL_ENTRIES(i, 6 * part->port_count) forces[i] = assembly->numbers[e->force + (size_t)i];
+    CAL_ENTRIES(i, 6 * part->port_count) forces[i] = force[i];
 }
 
 // The ground holds the base.

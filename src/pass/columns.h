@@ -192,10 +192,11 @@ static __attribute__((noinline)) void collect_lanes(const double* end, const cal
         collect_strides(end, column, column->parent_lanes, count, to);
 }
 #endif
-LANE_INLINE void find_parent(const cal_context* context, const cal_column* column, int count, parent_slot* slot) {
+// The same of numbers that lie elsewhere as they do in the parent's slot.
+#define find_above LANE(cal_find_above)
+LANE_INLINE void find_above(const cal_context* context, const cal_column* column, const double* end, int count,
+                            parent_slot* slot) {
     const cal_layout* layout = context->layout;
-    const double* end =
-        context->scratch + (column->parent < 0 ? column->base_slot : layout->columns[column->parent].end_slot);
 #if CAL_LANES == 1
     (void)count;
     const int l = own_lane(column), above = column->parent_lane[l] < 0 ? 0 : column->parent_lane[l];
@@ -222,6 +223,12 @@ LANE_INLINE void find_parent(const cal_context* context, const cal_column* colum
     else
         collect_lanes(end, column, count, slot->room);
 #endif
+}
+
+LANE_INLINE void find_parent(const cal_context* context, const cal_column* column, int count, parent_slot* slot) {
+    const cal_column* columns = context->layout->columns;
+    const size_t end = column->parent < 0 ? column->base_slot : columns[column->parent].end_slot;
+    find_above(context, column, context->scratch + end, count, slot);
 }
 
 // Number i of them.

@@ -102,6 +102,8 @@ typedef struct cal_program {
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks
+    int brief;               // of brief columns (layout.h): the same; 0: there are none
+    int axes;                // and what the columns above them keep for them, at their ends
     uint32_t fields;         // bit set of cal_field
     const cal_pass* passes;
     int pass_count;

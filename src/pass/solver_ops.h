@@ -23,7 +23,7 @@
 // on the armatures and − h K v on the joint forces. It names two of its vectors for these, and sends h down, and
 // whether D and K are to be taken anew at the y of this evaluation.
 #pragma once
-#include "layout/layout.h"
+#include "pass/pass.h"
 
 typedef struct cal_solver_context {
     const cal_layout* layout;
@@ -112,6 +112,8 @@ typedef struct cal_solver_ops {
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
                   cal_step_decision* decision);
     cal_prepare* prepare;
+    // Optional, of brief columns: brings what prepare will read of some numbers of y-shaped vectors near, from a position on.
+    void (*fetch)(const cal_solver_context* context, size_t first, int count);
     cal_follow_up* follow_up; // NULL: of a copy that only looks on, without sums (cal_system_create_probe)
     // Optional: into which vector follow_up copies ydot, where that is all it does for what was sent down: a device evaluates there at once.
     int (*derivative)(const double* down);
@@ -126,9 +128,18 @@ typedef struct cal_solver_ops {
     // its step accepts the step only when that derivative is known: it is the first evaluation of the next step.
     void (*interpolate)(const void* control, const cal_solver_context* context, const cal_column* column, double time,
                         double* out);
+    // Optional: what was sent down says afterwards that nobody interpolates the step that it completes, if it completes one.
+    void (*unseen)(double* down);
     // Whether control's memory and what it sends down, both from a file, are such that the functions above stay inside their vectors.
     bool (*sound)(const void* control, const double* down);
 } cal_solver_ops;
+
+// Where a brief column (layout.h) leaves ydot for the follow-up, which comes next and is all that reads it: on the stack, which stays in the
+// caches. NULL: among the state's, as all others; implicit solvers read it later. After such an execution ydot is not that of brief columns.
+static inline double* cal_brief_rates(const cal_context* context, const cal_column* column) {
+    const bool follows = context->solver && context->solver_ops && context->solver_ops->follow_up;
+    return column->brief && follows && !context->implicit ? context->scratch + column->end_slot : NULL;
+}
 
 // How many sums go up the tree.
 static inline int cal_sums_count(const cal_solver_ops* ops, const cal_solver_context* solver) {

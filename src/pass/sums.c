@@ -46,8 +46,15 @@ void cal_sums_add(const cal_context* context, int index) {
             for (int lane = 0; lane < column->lanes; lane++)
                 sums[k * width + lane] = end_sums(context, index)[k * column->lanes + lane];
     if (column->gathers) gather_sums(context, column, count, sums);
+    cal_solver_context brief;
+    const cal_solver_context* solver = context->solver;
+    const double* rates = cal_brief_rates(context, column);
+    if (rates) {
+        brief = *solver, solver = &brief;
+        brief.ydot = rates - layout->block_y[column->first_block];
+    }
     for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
-        ops->follow_up(context->solver, column, block, shares);
+        ops->follow_up(solver, column, block, shares);
         if (context->solver->powers)
             cal_joint_powers_of_block(context, column, block, &extra, shares + ops->sum_count * width);
         if (!column->is_long) {

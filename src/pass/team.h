@@ -1,5 +1,5 @@
-// Work that several share, number by number. On a core there is one member, and loops are loops. On a device the threads of a warp
-// are the members: each has every 32nd number, and all wait for each other before one reads what another one has written.
+// Work that several share, number by number. On a core there is one member, and loops are loops. On a device some threads of a warp
+// are the members: of M each has every Mth number, and all wait for each other before one reads what another one has written.
 //
 //     CAL_ENTRIES(i, n)                     i < n
 //     CAL_ENTRIES2(i, n, j, m)              i < n, j < m
@@ -9,6 +9,9 @@
 //     CAL_MIRROR(A, i, j)                   and has the others by symmetry
 //     CAL_ENTRIES_LOWER(s, l, i, j)         s < l, j ≤ i < 6
 //     CAL_ENTRIES_TRIANGLE(i, j, n)         j ≤ i < n
+//     CAL_SET_ENTRIES(i, n, target, value)  target = value for i < n, a number that the compiler knows; all of a member's values are
+//                                           found before one is written
+//     CAL_COPY_TWO(n, a, to_a, b, to_b)     two lists of n doubles; all of a member's are read before one is written: it waits once
 //     CAL_TEAM_WAIT()
 //
 // Who has a whole row of a matrix waits less for sums than who has one entry after the other. Each number has its sum in its own order,
@@ -42,7 +45,41 @@ CAL_DEVICE static inline int cal_triangle_row(int e) {
 #define CAL_ENTRIES_TRIANGLE(i, j, n)                                                                                  \
     CAL_ENTRIES(at_, (n) * ((n) + 1) / 2)                                                                              \
     for (int i = cal_triangle_row(at_), j = at_ - i * (i + 1) / 2, once_ = 1; once_; once_ = 0)
+#define CAL_SET_ENTRIES(i, n, target, value)                                                                           \
+    do {                                                                                                               \
+        enum { EACH_ = ((n) + CAL_TEAM_MEMBERS - 1) / CAL_TEAM_MEMBERS };                                              \
+        double found_[EACH_];                                                                                          \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int at_ = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS, i = at_ < (n) ? at_ : (n)-1;                      \
+            found_[k_] = (value);                                                                                      \
+        }                                                                                                              \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int i = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS;                                                     \
+            if (i < (n)) (target) = found_[k_];                                                                        \
+        }                                                                                                              \
+    } while (0)
+#define CAL_COPY_TWO(n, a, to_a, b, to_b)                                                                              \
+    do {                                                                                                               \
+        enum { EACH_ = ((n) + CAL_TEAM_MEMBERS - 1) / CAL_TEAM_MEMBERS };                                              \
+        double of_a_[EACH_], of_b_[EACH_];                                                                             \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int at_ = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS, i_ = at_ < (n) ? at_ : (n)-1;                     \
+            of_a_[k_] = (a)[i_], of_b_[k_] = (b)[i_];                                                                  \
+        }                                                                                                              \
+        CAL_UNROLL for (int k_ = 0; k_ < EACH_; k_++) {                                                                \
+            const int i_ = CAL_TEAM_MEMBER + k_ * CAL_TEAM_MEMBERS;                                                    \
+            if (i_ < (n)) (to_a)[i_] = of_a_[k_], (to_b)[i_] = of_b_[k_];                                              \
+        }                                                                                                              \
+    } while (0)
 #else
+#define CAL_SET_ENTRIES(i, n, target, value)                                                                           \
+    do {                                                                                                               \
+        for (int i = 0; i < (n); i++) (target) = (value);                                                              \
+    } while (0)
+#define CAL_COPY_TWO(n, a, to_a, b, to_b)                                                                              \
+    do {                                                                                                               \
+        for (int i_ = 0; i_ < (n); i_++) (to_a)[i_] = (a)[i_], (to_b)[i_] = (b)[i_];                                   \
+    } while (0)
 #define CAL_ENTRIES(i, n) for (int i = 0; i < (n); i++)
 #define CAL_ENTRIES2(i, n, j, m) CAL_ENTRIES(i, n) CAL_ENTRIES(j, m)
 #define CAL_SIDES(s) CAL_ENTRIES(s, 2)

@@ -46,6 +46,12 @@ typedef struct cal_machine_ops {
     cal_status (*follow)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*sample)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
                          double time, double* q, double* v);
+    // The way back: the solver's first vector from q and v.
+    cal_status (*place)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const double* q,
+                        const double* v);
+    // Of devices: memory of the host that copies come from and go to again and again, until it is let go of. Both may fail: copies take longer.
+    void (*pin)(struct cal_machine* machine, void* memory, size_t bytes);
+    void (*unpin)(struct cal_machine* machine, void* memory, size_t bytes);
     // Of devices, optional: energy and momentum (pass/energy_body.h) at what was sampled last; CAL_NOT_AVAILABLE: the host looks.
     cal_status (*energy)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, double* out);
     const struct cal_batch_ops* batch; // optional: many instances in a device's memory
@@ -74,7 +80,7 @@ typedef struct cal_batch_ops {
     double* (*address)(cal_batch* batch, int vector);
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
     cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
-    // One evaluation with a solver riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
+    // One evaluation with a solver of fixed steps riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
     cal_status (*wait)(cal_batch* batch);
     // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.
@@ -92,10 +98,12 @@ struct cal_machine {
     int lanes;
     int variant; // of the kernels: pass.h
     int processors;
-    bool steady; // all processors work, whatever else their cores do: measurements, and where a core each is promised
-    bool owned;  // a device that is the `nested` of another machine
-    bool device; // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
-    int keep;    // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
+    int far_nodes; // of so many per processor on the numbers are in memory, not in caches: columns are brief there (layout.h)
+    bool steady;  // all processors work, whatever else their cores do: measurements, and where a core each is promised
+    bool crowded; // processors share cores: one that waits for another one waits for its turn
+    bool owned;   // a device that is the `nested` of another machine
+    bool device;  // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
+    int keep;     // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
     cal_costs costs;            // for choosing owners
     struct cal_machine* nested; // the device of this process, where instances live (cal_machine_nest); NULL: none
     char name[24];              // of both

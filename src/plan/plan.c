@@ -91,9 +91,29 @@ static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const c
                : status;
 }
 
+// Whether what columns keep between the walks comes from memory in the second one. Constraints read records between the walks.
+static bool is_streamed(const cal_plan* plan) {
+    const cal_layout* layout = plan->layout;
+    return plan->program->brief > 0 && !plan->arrangement && !plan->machine->device && layout->copies == 1 &&
+           layout->width > 1 && plan->model->constraint_count == 0 &&
+           plan->model->node_count / layout->processors >= plan->machine->far_nodes;
+}
+
+// Which columns are brief, and which ones are above such.
+static void choose_brief(cal_plan* plan) {
+    cal_layout* layout = plan->layout;
+    for (int i = 0; is_streamed(plan) && i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (!cal_column_can_be_brief(layout, column)) continue;
+        column->brief = plan->streams = true;
+        layout->columns[column->parent].axes = 1;
+    }
+}
+
 // Records of the columns that are kept here, one after the other; who has columns.
 static void place_records(cal_plan* plan) {
     cal_layout* layout = plan->layout;
+    choose_brief(plan);
     for (int i = 0; i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
         if (column->owner >= plan->used) plan->used = column->owner + 1;
@@ -102,8 +122,11 @@ static void place_records(cal_plan* plan) {
         if (!plan->program->walked) continue;
         column->record = plan->record_size;
         if (!cal_layout_keeps(layout, column)) continue;
-        plan->record_size +=
-            (size_t)plan->program->record(column->kind) * (size_t)layout->width * (size_t)column->block_count;
+        const int record = column->brief ? plan->program->brief : plan->program->record(column->kind);
+        plan->record_size += (size_t)record * (size_t)layout->width * (size_t)column->block_count;
+        if (column->axes == 0) continue;
+        column->axes = plan->record_size;
+        plan->record_size += (size_t)plan->program->axes * (size_t)layout->width;
     }
 }
 
@@ -276,6 +299,7 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
         APPEND("  the trunk, %d columns, is every processor's that has something below it; the others show what they "
                "have\n",
                trunk);
+    if (plan->streams) APPEND("  columns without children keep little between the walks, and find the rest anew\n");
     for (int i = 0; i < plan->program->pass_count; i++) {
         const cal_pass* pass = &plan->program->passes[i];
         const char* direction = pass->direction == CAL_OUTBOUND ? "outbound" : "inbound";
@@ -295,9 +319,19 @@ cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_so
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     if (plan->machine->ops->prepare) return plan->machine->ops->prepare(plan->machine, plan, state);
-    for (int i = 0; i < plan->layout->column_count; i++)
-        if (cal_layout_keeps(plan->layout, &plan->layout->columns[i]))
-            solver->prepare(solver_context, &plan->layout->columns[i]);
+    // Blocks of columns with joints of one kind follow each other: solvers, who work number by number, take them as one.
+    const cal_layout* layout = plan->layout;
+    for (int i = 0, end; i < layout->column_count; i = end) {
+        cal_column all = layout->columns[i];
+        for (end = i + 1; end < layout->column_count; end++) {
+            const cal_column* next = &layout->columns[end];
+            if (next->kind != all.kind || next->owner != all.owner ||
+                next->first_block != all.first_block + all.block_count)
+                break;
+            all.block_count += next->block_count;
+        }
+        if (cal_layout_keeps(layout, &all)) solver->prepare(solver_context, &all);
+    }
     return CAL_OK;
 }
 
@@ -356,6 +390,13 @@ cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const ca
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     return cal_plan_each(plan, interpolate_column, &at);
+}
+
+cal_status cal_plan_place(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* solver_context, const double* q, const double* v) {
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    return plan->machine->ops->place(plan->machine, plan, state, q, v);
 }
 
 cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
@@ -455,11 +496,15 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
 }
 
 static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context) {
-    state->context.solver_ops = solver;
-    state->context.solver = solver_context;
+    cal_context* context = &state->context;
     const bool implicit = solver && solver->implicit > 0;
-    state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
-    state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
+    double *added = implicit ? solver_context->vectors[solver->implicit] : NULL,
+           *slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
+    // Processors have the context in their caches: what stays as it is is not written.
+    if (context->solver_ops != solver) context->solver_ops = solver;
+    if (context->solver != solver_context) context->solver = solver_context;
+    if (context->implicit != added) context->implicit = added;
+    if (context->slopes != slopes) context->slopes = slopes;
     state->unmet = CAL_NONE;
     if (solver && solver->follow_up) state->ridden++;
 }

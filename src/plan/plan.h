@@ -27,6 +27,7 @@ struct cal_plan {
     int variant;                 // of the kernels: pass.h
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
+    bool streams;                // some columns are brief
     struct cal_traffic* traffic; // of machines that send messages
     struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
@@ -46,11 +47,11 @@ typedef struct cal_outer_force {
 struct cal_state {
     const cal_plan* plan;
     cal_context context;
-    double time;
-    cal_pace pace;              // of machines with several processors that share memory
-    unsigned walk;              // machines with several processors count stages here …
-    struct cal_signal* signals; // … and edges of trees say here how far they are
+    struct cal_signal* signals; // of machines with several processors: edges of trees say here how far they are
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
+    _Alignas(64) double time;   // what is written in every execution has cache lines of its own
+    cal_pace pace;              // of machines with several processors that share memory
+    unsigned walk;              // machines with several processors count stages here
     int64_t executions, ridden; // so far, and those with a solver's follow-up
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL
@@ -61,6 +62,7 @@ struct cal_state {
     // Of devices, whose memory has arrays of its own: which of the host's (CAL_HELD_…) were changed since the device has seen
     // them, and which are older than the device's.
     unsigned changed, behind;
+    bool forced; // whether tau was ever set to something else than zeros, which it begins with
     struct cal_device_state* on_device;
 };
 
@@ -150,6 +152,9 @@ cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const ca
 // The same in the user's order on a machine that samples (machine_ops.h).
 cal_status cal_plan_sample(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, const void* control,
                            cal_solver_context* solver_context, double time, double* q, double* v);
+// On a machine that places (machine_ops.h): the solver's first vector becomes q and v.
+cal_status cal_plan_place(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                          cal_solver_context* solver_context, const double* q, const double* v);
 // Runs the solver's prepare alone on every column.
 cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                             cal_solver_context* solver_context);

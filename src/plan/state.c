@@ -231,11 +231,27 @@ static unsigned held_by(cal_field field) {
                                             : 0;
 }
 
+// No bit is set: -0 is none of these.
+static bool all_zeros(const double* values, int count) {
+    uint64_t bits = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t own;
+        memcpy(&own, &values[i], sizeof own);
+        bits |= own;
+    }
+    return bits == 0;
+}
+
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
     if (!state) return CAL_BAD_ARGUMENT;
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    // Where nothing was ever driven there is nothing to take back: a million places, and as many numbers for a device.
+    if (field == CAL_TAU && state->plan->program->solves && !state->forced) {
+        state->forced = !all_zeros(values, layout->model->v_count);
+        if (!state->forced) return CAL_OK;
+    }
     const unsigned held = held_by(field);
     const cal_status status = cal_state_bring(state, held);
     if (status != CAL_OK) return status;

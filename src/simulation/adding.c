@@ -359,7 +359,7 @@ static cal_status copy_multibody(cal_world* world, const cal_multibody* from, in
     cal_multibody_placing at = {.index = index, .first_body = from->first_body, .ground = from->ground};
     memcpy(at.position, from->position, sizeof at.position);
     memcpy(at.quaternion, from->quaternion, sizeof at.quaternion);
-    const cal_status status = cal_multibody_add(world, from->engine->user, &at, from->slots, &index, error);
+    const cal_status status = cal_multibody_add(world, from->engine->given, &at, from->slots, &index, error);
     if (status == CAL_OK) world->multibodies[index]->touches_itself = from->touches_itself;
     return status;
 }

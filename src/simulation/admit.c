@@ -20,7 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PARTED 1e-6 // of a reach: the gap that --separate leaves
+#define PARTED 1e-6                             // of a reach: the gap that --separate leaves
+static const double fall_between_checks = 0.05; // of a size
 enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
@@ -119,13 +120,12 @@ static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first
 // A fixed body, whose box is for good; who is near it is found from here on where nobody else looks for it.
 static cal_status insert_fixed(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    cal_box box;
     cal_broad_changes changes;
     part->box_end = (double)INFINITY;
-    cal_geometry_box(part->geometry, &part->solid->at.pose, &box);
-    const cal_status status = part->form == CAL_FORM_PLANE ? cal_broad_move_plane(world->broad, body, part->balls[0],
-                                                                                  part->balls[0][3], &changes)
-                                                           : cal_broad_move(world->broad, body, &box, &changes);
+    const cal_status status =
+        part->form == CAL_FORM_PLANE
+            ? cal_broad_move_plane(world->broad, body, part->balls[0], part->balls[0][3], &changes)
+            : cal_broad_move(world->broad, body, &part->solid->box, &changes);
     if (status != CAL_OK) return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
     return cal_box_begin_pairs(world, body, &changes, world->time, error);
 }
@@ -200,14 +200,60 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     }
 }
 
-// Times are those of the group checks, the one time that the user gives for a scene: a scene in milliseconds has a rate in
-// 1/ms. The window is a power of two, so that its multiples are exact: the largest that is not over 1.6 intervals.
+// Half of the largest edge of a box about balls about the shapes of a body, which is the radius of its ball where it has one shape.
+static double size_of(const cal_sim_body* part) {
+    double low[3] = {0}, high[3] = {0}, most = 0.0;
+    for (int i = 0; i < part->shape_count; i++) {
+        const cal_shape_def* shape = &part->shapes[i];
+        const cal_mesh_def* mesh = &part->meshes[i];
+        const double* s = shape->size;
+        double radius = 0.0;
+        switch (shape->kind) {
+        case CAL_SPHERE: radius = s[0]; break;
+        case CAL_CAPSULE: radius = s[0] + s[1]; break;
+        case CAL_CYLINDER: radius = sqrt(s[0] * s[0] + s[1] * s[1]); break;
+        case CAL_ELLIPSOID: radius = fmax(s[0], fmax(s[1], s[2])); break;
+        case CAL_BOX: radius = sqrt(cal_dot3(s, s)); break;
+        case CAL_PLANE: break;
+        case CAL_MESH:
+        case CAL_HEIGHT_FIELD:
+            for (int k = 0; k < mesh->vertex_count; k++)
+                radius = fmax(radius, sqrt(cal_dot3(mesh->vertices + 3 * k, mesh->vertices + 3 * k)));
+        }
+        for (int k = 0; k < 3; k++) {
+            const double from = shape->position[k] - radius, to = shape->position[k] + radius;
+            low[k] = i == 0 ? from : fmin(low[k], from);
+            high[k] = i == 0 ? to : fmax(high[k], to);
+        }
+    }
+    for (int k = 0; k < 3; k++) most = fmax(most, 0.5 * (high[k] - low[k]));
+    return most;
+}
+
+// Groups are checked as often as the user says, and so often that gravity moves none of the bodies that are there at the start, from rest,
+// by more than a share of its size between two checks: who bounces no higher than that is in contact, and steps and speeds that count as
+// slow go with the interval. With 100 checks per second that is so for bodies of a centimetre and more on the earth.
+static void set_rate(cal_world* world) {
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    double size = (double)INFINITY;
+    for (int i = 0; i < world->body_count; i++) {
+        const cal_sim_body* part = &world->bodies[i];
+        const double own = part->def.motion == CAL_MOVING ? size_of(part) : 0.0;
+        if (own > 0.0) size = fmin(size, own);
+    }
+    if (g > 0.0 && size < (double)INFINITY)
+        world->def.group_rate = fmax(world->def.group_rate, sqrt(0.5 * g / (fall_between_checks * size)));
+}
+
+// Times of searches and boxes are those of the rate that the user gives. The window is a power of two, so that its multiples are exact: the
+// largest that is not over 1.6 intervals.
 static void set_times(cal_world* world) {
     const double interval = 1.0 / world->def.group_rate;
     world->window = 1.0;
     while (world->window > 1.6 * interval) world->window *= 0.5;
     while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
     world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
+    set_rate(world);
 }
 
 // What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of

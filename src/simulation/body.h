@@ -37,11 +37,12 @@ typedef enum cal_form {
     CAL_FORM_GENERAL // anything else
 } cal_form;
 
-// A block or a plane, in the frame of the principal axes; and where a fixed body is.
+// A block or a plane, in the frame of the principal axes; and where a fixed body is, with the box of its shapes there.
 typedef struct cal_solid {
     cal_pose block;
     double half[3];
     cal_motion at;
+    cal_box box;
 } cal_solid;
 
 // The way of the centre of a free body from its newest state on, under the world's gravity alone: what most predictions need of it, in a
@@ -101,6 +102,9 @@ typedef struct cal_sim_body {
     int prescribed;
     double changed_from;
     int64_t noted;
+    // There: a box about its ways from a time on until another one, with all that were undone since (event/boxes.c).
+    cal_box past;
+    double past_from, past_until;
 } cal_sim_body;
 
 // What a body can do: the table of its own component, or that of a fixed or a driven one (component.h).

@@ -1,6 +1,8 @@
 // Multibodies come and go: one place in the world's list, and places for their links that follow each other.
 #include "base/finite.h"
 #include "base/memory.h"
+#include "math/vector.h"
+#include "model/model.h"
 #include "simulation/body.h"
 #include "simulation/change.h"
 #include "simulation/component.h"
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #define FIRST_STEP 0.064 // in windows of the world (world.h), 2⁻⁶ s where groups are checked at 100 Hz
+static const double same_gravity = 1e-14; // of gravity: what turning it leaves
 
 // --- Adding -------------------------------------------------------------------------------------------------------------------
 
@@ -94,17 +97,52 @@ static int find_place(cal_world* world) {
     return world->multibody_count++;
 }
 
-// All multibodies of a model share what it takes to advance it.
-static cal_status find_engine(const cal_world* world, const cal_model* model, cal_multibody_model** out,
-                              cal_error* error) {
+// The world's gravity in the axes of a model that is placed in it: the model's own where that is the same but for the rounding of a turn.
+static void find_gravity(const cal_world* world, const cal_model* model, const double quaternion[4], double out[3]) {
+    double R[9], own[3], apart = 0.0;
+    cal_quaternion_matrix(quaternion, R);
+    cal_unrotate3(R, world->def.gravity, out);
+    cal_model_gravity(model, own);
+    for (int i = 0; i < 3; i++) apart = fmax(apart, fabs(out[i] - own[i]));
+    const bool same = apart <= same_gravity * sqrt(cal_dot3(own, own)),
+               none = (model->disabled & CAL_PART_GRAVITY) != 0;
+    if (same || none) memcpy(out, own, sizeof own);
+}
+
+// What advances a model with a gravity of its own or of the world's; the copy with the latter is the engine's.
+static cal_status make_engine(const cal_world* world, const cal_model* model, const double gravity[3],
+                              cal_multibody_model** out, cal_error* error) {
+    if (cal_same_bits(gravity, model->gravity, sizeof model->gravity))
+        return cal_multibody_model_create(world, model, out, error);
+    cal_builder* builder = NULL;
+    cal_model* pulled = NULL;
+    cal_status status = cal_builder_create_from(model, &builder, error);
+    if (status == CAL_OK) cal_builder_set_gravity(builder, gravity);
+    if (status == CAL_OK) status = cal_builder_finish(builder, &pulled, error);
+    cal_builder_destroy(builder);
+    if (status == CAL_OK) status = cal_multibody_model_create(world, pulled, out, error);
+    if (status != CAL_OK) {
+        cal_model_destroy(pulled);
+        return status;
+    }
+    (*out)->given = model;
+    (*out)->pulled = pulled;
+    return CAL_OK;
+}
+
+// All multibodies of a model that gravity pulls alike share what it takes to advance it.
+static cal_status find_engine(const cal_world* world, const cal_model* model, const double quaternion[4],
+                              cal_multibody_model** out, cal_error* error) {
+    double gravity[3];
+    find_gravity(world, model, quaternion, gravity);
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody_model* e = world->multibodies[i]->engine;
-        if (e == NULL || e->user != model) continue;
+        if (e == NULL || e->given != model || !cal_same_bits(e->user->gravity, gravity, sizeof gravity)) continue;
         e->references++;
         *out = e;
         return CAL_OK;
     }
-    return cal_multibody_model_create(world, model, out, error);
+    return make_engine(world, model, gravity, out, error);
 }
 
 static bool allocate(cal_multibody* m) {
@@ -130,7 +168,7 @@ cal_status cal_multibody_add(cal_world* world, const cal_model* model, const cal
     *m = (cal_multibody){.reuses = m->reuses, .slots = slots, .component = -1, .world = world, .ground = -1};
     memcpy(m->position, at->position, sizeof m->position);
     memcpy(m->quaternion, at->quaternion, sizeof m->quaternion);
-    cal_status status = find_engine(world, model, &m->engine, error);
+    cal_status status = find_engine(world, model, m->quaternion, &m->engine, error);
     if (status != CAL_OK) return status;
     m->stage = CAL_NEW;
     if (!allocate(m)) status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");

@@ -205,6 +205,7 @@ static bool place_fixed(cal_sim_body* part) {
     *at = (cal_motion){0};
     memcpy(at->quaternion, part->def.quaternion, sizeof at->quaternion);
     at->pose = cal_pose_make(part->def.position, at->quaternion);
+    if (part->geometry != NULL) cal_geometry_box(part->geometry, &at->pose, &part->solid->box);
     if (part->form != CAL_FORM_PLANE) return true;
     const cal_pose* block = &part->solid->block;
     double* plane = part->balls[0];

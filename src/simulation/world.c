@@ -149,26 +149,13 @@ void cal_world_destroy(cal_world* world) {
     cal_pair_table_destroy(&world->table);
     cal_events_destroy(&world->events);
     cal_broad_destroy(world->broad);
-    void* const lists[] = {world->bodies,
-                           world->components,
-                           world->unused_components,
-                           world->junctions,
-                           world->ignored,
-                           world->ignored_overlaps,
-                           world->unused_junctions,
-                           world->collision_hooks,
-                           world->periodic_hooks,
-                           world->changes,
-                           world->stack,
-                           world->partners,
-                           world->scratch,
-                           world->impacts,
-                           world->log.events,
-                           world->log.junctions,
-                           world->owned,
-                           world->models,
-                           world->ended,
-                           world};
+    void* const lists[] = {world->bodies,           world->components,      world->unused_components,
+                           world->junctions,        world->ignored,         world->ignored_overlaps,
+                           world->unused_junctions, world->collision_hooks, world->periodic_hooks,
+                           world->changes,          world->stack,           world->partners,
+                           world->searches,         world->scratch,         world->impacts,
+                           world->log.events,       world->log.junctions,   world->owned,
+                           world->models,           world->ended,           world};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -384,8 +371,9 @@ static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report
     for (int first = 0; status == CAL_OK && first < world->body_count; first += MOTIONS) {
         const int count = world->body_count - first < MOTIONS ? world->body_count - first : MOTIONS;
         many_motions some = {world, first, at};
-        if (at != NULL) cal_world_share(world, count, find_motions, &some);
-        status = add_bodies(world, first, count, at, hashed, out);
+        if (at != NULL) status = cal_groups_prepare_shown(world, world->time);
+        if (at != NULL && status == CAL_OK) cal_world_share(world, count, find_motions, &some);
+        if (status == CAL_OK) status = add_bodies(world, first, count, at, hashed, out);
     }
     cal_free(at);
     return status;

@@ -64,6 +64,9 @@ struct cal_world {
     int stack_count, stack_capacity;
     int32_t* partners; // scratch for the broad phase's answers
     int partner_capacity;
+    struct cal_pair_search*
+        searches; // pairs that are to be predicted at once (event/pairs.c), and how many brackets are open
+    int search_count, search_capacity, gathering;
     int beginning; // the component whose motion begins anew in the middle of what it had computed, 1 + its number; 0: none
     double begins;   // when
     double* scratch; // of the group integrator

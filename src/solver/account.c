@@ -4,6 +4,9 @@
 #include <math.h>
 
 static const double SAME_ORDER = 0.31622776601683794; // 1/√10
+// √ε: what explodes grows beyond that part of the energy of what moves steadily, and is seen then. Below it fixed steps, which promise no
+// tolerance, keep the energy of a wheel that rolls and exchanges nothing.
+static const double HALF_DIGITS = 1.4901161193847656e-8;
 
 void cal_account_begin(cal_account* account, const cal_reading* now, double unit, double slope) {
     *account = (cal_account){.begun = 1,
@@ -22,12 +25,13 @@ void cal_account_begin(cal_account* account, const cal_reading* now, double unit
 static double find_floor(const cal_account* a, const cal_reading* now, double rounding) {
     const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
     return rounding + now->floor +
-           (t > 0.0 ? steps * t * (2.0 * a->least + t * a->unit + a->slope) : now->step * a->rate);
+           (t > 0.0 ? steps * t * (2.0 * a->least + t * a->unit + a->slope)
+                    : now->step * a->rate + HALF_DIGITS * a->least);
 }
 
 static double find_justified(const cal_account* a, const cal_reading* now, double exchanged, double rounding) {
     const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
-    if (!(t > 0.0)) return rounding + now->floor + now->step * a->rate;
+    if (!(t > 0.0)) return find_floor(a, now, rounding);
     const double root = sqrt(exchanged + a->least), both = root + sqrt(a->unit);
     return rounding + now->floor + steps * (2.0 * (t * 2.0 * root * both + t * t * both * both) + t * a->slope);
 }

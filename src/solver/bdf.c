@@ -43,6 +43,7 @@ struct cal_bdf {
     SUNContext sundials;
     void* memory;
     N_Vector y;
+    N_Vector rates;         // of looks; NULL: nobody looks
     cal_bdf_dense* dense;   // small models, or
     SUNLinearSolver krylov; // large ones
     cal_preconditioner* preconditioner;
@@ -203,9 +204,18 @@ static bool set_habits(cal_bdf* bdf) {
                                        CVodeSetNonlinConvCoef(bdf->memory, HISTORIC_NEWTON) == CV_SUCCESS);
 }
 
+static bool has_motions(const cal_model* model) {
+    for (int i = 0; i < model->constraint_count; i++)
+        if (model->constraints[i].motion) return true;
+    return false;
+}
+
 static bool set_up(cal_bdf* bdf) {
     if (SUNContext_Create(NULL, &bdf->sundials) != 0) return false;
     bdf->y = cal_bdf_vector_create(&bdf->space, bdf->sundials);
+    const bool looks = has_motions(bdf->plan->model);
+    if (looks) bdf->rates = cal_bdf_vector_create(&bdf->space, bdf->sundials);
+    if (looks && !bdf->rates) return false;
     bdf->memory = CVodeCreate(CV_BDF, bdf->sundials);
     if (!bdf->y || !bdf->memory) return false;
     bool good = CVodeSetErrHandlerFn(bdf->memory, be_quiet, NULL) == CV_SUCCESS &&
@@ -259,6 +269,7 @@ void cal_bdf_destroy(cal_bdf* bdf) {
     if (bdf->krylov) SUNLinSolFree(bdf->krylov);
     cal_bdf_dense_destroy(bdf->dense);
     if (bdf->y) N_VDestroy(bdf->y);
+    if (bdf->rates) N_VDestroy(bdf->rates);
     cal_preconditioner_destroy(bdf->preconditioner);
     if (bdf->sundials) SUNContext_Free(&bdf->sundials);
     cal_bdf_space_close(&bdf->space);
@@ -290,6 +301,7 @@ cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const doubl
     bdf->begin = time;
     bdf->fresh = true;
     bdf->space.status = CAL_OK;
+    cal_bdf_bound(bdf, (double)INFINITY);
     N_VConst(0.0, bdf->y);
     cal_layout_scatter(bdf->plan->layout, 0, q, v, cal_bdf_vector_numbers(bdf->y));
     return CVodeReInit(bdf->memory, time, bdf->y) == CV_SUCCESS ? CAL_OK : CAL_BAD_ARGUMENT;
@@ -330,6 +342,25 @@ int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to) {
     return steps;
 }
 
+void cal_bdf_bound(cal_bdf* bdf, double longest) {
+    const double own = bdf->settings.largest_step > 0.0 ? bdf->settings.largest_step : (double)INFINITY;
+    const double bound = fmin(longest, own);
+    // CVODE's word for no bound is zero.
+    (void)CVodeSetMaxStep(bdf->memory, isinf(bound) ? 0.0 : bound);
+}
+
+double cal_bdf_next_step(const cal_bdf* bdf) {
+    double step = 0.0;
+    if (!bdf->fresh) (void)CVodeGetCurrentStep(bdf->memory, &step);
+    return step;
+}
+
+cal_status cal_bdf_look(cal_bdf* bdf, double time) {
+    if (CVodeGetDky(bdf->memory, time, 0, bdf->y) != CV_SUCCESS) return CAL_BAD_ARGUMENT;
+    (void)right_side(time, bdf->y, bdf->rates, bdf);
+    return bdf->status;
+}
+
 cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v) {
     if (CVodeGetDky(bdf->memory, time, 0, bdf->y) != CV_SUCCESS) return CAL_BAD_ARGUMENT;
     return cal_plan_gather(bdf->plan, cal_bdf_vector_numbers(bdf->y), q, v);
@@ -363,6 +394,18 @@ cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to) {
 cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v) {
     (void)bdf, (void)time, (void)q, (void)v;
     return CAL_NOT_AVAILABLE;
+}
+
+cal_status cal_bdf_look(cal_bdf* bdf, double time) {
+    (void)bdf, (void)time;
+    return CAL_NOT_AVAILABLE;
+}
+
+void cal_bdf_bound(cal_bdf* bdf, double longest) { (void)bdf, (void)longest; }
+
+double cal_bdf_next_step(const cal_bdf* bdf) {
+    (void)bdf;
+    return 0.0;
 }
 
 int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to) {

@@ -35,6 +35,11 @@ cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const doubl
 // Takes one step more; its begin is where the last one ended. What is inside of it can then be sampled without evaluation.
 cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to);
 cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v);
+// Calls the function at a time inside the last step, as steps do, of models whose motions are prescribed.
+cal_status cal_bdf_look(cal_bdf* bdf, double time);
+// Whichever step is chosen next is no longer than that, beside what the settings say. The one that comes is chosen already but for the first.
+void cal_bdf_bound(cal_bdf* bdf, double longest);
+double cal_bdf_next_step(const cal_bdf* bdf); // 0: not chosen
 // The last step, and how many there were since the start.
 int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to);
 void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out);

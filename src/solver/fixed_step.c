@@ -51,7 +51,7 @@ static cal_status fixed_steer(fixed_control* c, int stages, const double* sums, 
         c->time = c->start + (double)c->steps * c->step;
         if (!(c->time > before)) return CAL_NOT_CONVERGED;
     }
-    down[DOWN_COMMIT] = c->stage == 0 ? 1.0 : 0.0;
+    down[DOWN_COMMIT] = c->stage == 0 ? COMMIT_STEP : COMMIT_NOTHING;
     down[DOWN_STAGE] = c->stage;
     decision->evaluation_time = c->time + places[c->stage] * c->step;
     return CAL_OK;
@@ -63,6 +63,10 @@ static cal_status rk4_steer(void* memory, const double* sums, double* down, cal_
 
 static cal_status euler_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
     return fixed_steer(memory, 1, sums, down, decision);
+}
+
+static void fixed_unseen(double* down) {
+    if (down[DOWN_COMMIT] == COMMIT_STEP) down[DOWN_COMMIT] = COMMIT_UNSEEN;
 }
 
 static bool fixed_sound(const void* memory, const double* down) {
@@ -89,6 +93,7 @@ const cal_solver_ops cal_solver_rk4 = {
     .derivative = rk4_derivative,
     .control = rk4_steer,
     .interpolate = rk4_interpolate,
+    .unseen = fixed_unseen,
     .sound = fixed_sound,
 };
 
@@ -108,5 +113,6 @@ const cal_solver_ops cal_solver_euler = {
     .derivative = euler_derivative,
     .control = euler_steer,
     .interpolate = euler_interpolate,
+    .unseen = fixed_unseen,
     .sound = fixed_sound,
 };

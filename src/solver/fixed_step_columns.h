@@ -7,6 +7,8 @@
 
 enum { VECTOR_K = CAL_ONE_STEP_OWN, VECTOR_COUNT_RK4 = VECTOR_K + 3 };
 enum { DOWN_COMMIT, DOWN_STAGE, DOWN_STEP, DOWN_COUNT };
+// What DOWN_COMMIT says: no step is completed; one is; one is, inside of which nobody will look, so that its beginning need not be kept.
+enum { COMMIT_NOTHING, COMMIT_STEP, COMMIT_UNSEEN };
 
 typedef struct fixed_control {
     double start, time, step;
@@ -95,6 +97,7 @@ CAL_DEVICE static void rk4_turn(const cal_solver_context* context, const cal_col
 
 CAL_WIDE_INLINE void keep_previous(const cal_solver_context* context, int first, int end) {
     double* const* x = context->vectors;
+    if (context->down[DOWN_COMMIT] == COMMIT_UNSEEN) return;
     cal_range_copy(x[CAL_ONE_STEP_PREVIOUS], x[CAL_ONE_STEP_Y], first, end);
     cal_range_copy(x[CAL_ONE_STEP_PREVIOUS_F], x[CAL_ONE_STEP_F], first, end);
 }
@@ -107,7 +110,7 @@ CAL_WIDE static void rk4_prepare(const cal_solver_context* context, const cal_co
     const double h = context->down[DOWN_STEP];
     double* y = context->y;
     if (stage == 0) {
-        if (context->down[DOWN_COMMIT] == 0.0) {
+        if (context->down[DOWN_COMMIT] == COMMIT_NOTHING) {
             cal_range_copy(y, x[CAL_ONE_STEP_Y], first, end);
             return;
         }
@@ -141,7 +144,7 @@ CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_
     const int first = cal_column_first(layout, column), end = cal_column_end(layout, column), W = layout->width;
     const int kind = column->kind, plain = cal_joint_plain(kind);
     const double h = context->down[DOWN_STEP];
-    if (context->down[DOWN_COMMIT] == 0.0) {
+    if (context->down[DOWN_COMMIT] == COMMIT_NOTHING) {
         cal_range_copy(y, old, first, end);
         return;
     }
@@ -174,11 +177,11 @@ CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* 
         }
 }
 
+// The k of stage j = 1 … 4.
+CAL_DEVICE static inline int rk4_k(int j) { return j == 1 ? (int)CAL_ONE_STEP_F : (int)VECTOR_K + j - 2; }
+
 // Into which vector that is.
-CAL_DEVICE static inline int rk4_derivative(const double* down) {
-    const int stage = (int)down[DOWN_STAGE];
-    return stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage - 1;
-}
+CAL_DEVICE static inline int rk4_derivative(const double* down) { return rk4_k((int)down[DOWN_STAGE] + 1); }
 
 CAL_DEVICE static inline int euler_derivative(const double* down) {
     (void)down;

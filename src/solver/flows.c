@@ -108,9 +108,23 @@ void cal_flow_accept(cal_flow_integrator* f, const void* control, double time, d
     m->closed += closed;
 }
 
+// Whether the points are those of the last step alone: its ends, and inside.
+static bool is_inside(const cal_flow_memory* m) { return m->points == CAL_FLOW_POINTS && m->times[2] > m->times[1]; }
+
+// What is inside of a step that was looked into goes on as if steps had ended there, the newest first.
+static void forget_begin(cal_flow_memory* m) {
+    const cal_flow_memory inside = *m;
+    m->points = CAL_FLOW_POINTS - 1;
+    for (int i = 1; i < CAL_FLOW_POINTS - 1; i++) {
+        m->times[i] = inside.times[CAL_FLOW_POINTS - i];
+        memcpy(m->powers[i], inside.powers[CAL_FLOW_POINTS - i], sizeof m->powers[i]);
+    }
+}
+
 void cal_flow_accept_bdf(cal_flow_integrator* f, double time, int order, const double power[CAL_FLOW_KINDS],
                          double closed) {
     cal_flow_memory* m = &f->memory;
+    if (is_inside(m)) forget_begin(m);
     const int64_t kept = m->points < CAL_FLOW_POINTS ? m->points : CAL_FLOW_POINTS - 1;
     memmove(m->times + 1, m->times, (size_t)kept * sizeof *m->times);
     memmove(m->powers + 1, m->powers, (size_t)kept * sizeof *m->powers);
@@ -120,6 +134,48 @@ void cal_flow_accept_bdf(cal_flow_integrator* f, double time, int order, const d
     m->order = order < kept ? order : kept;
     memcpy(m->before, m->last, sizeof m->last);
     if (kept > 0) cal_flow_accept(f, NULL, time, closed);
+}
+
+double cal_flow_doubt(const cal_flow_integrator* f, int* power) {
+    enum { LOOKED_AT = 3 }; // of the points inside the one next to the middle
+    const cal_flow_memory* m = &f->memory;
+    double all[CAL_FLOW_KINDS], less[CAL_FLOW_KINDS] = {0.0}, doubt = 0.0;
+    if (m->points < 2) return 0.0;
+    if (!is_inside(m)) {
+        cal_flow_memory lower = *m;
+        lower.order--;
+        integrate(m, m->times[0], all);
+        integrate(&lower, m->times[0], less);
+        for (int k = 0; k <= CAL_FLOW_LOSS; k++) doubt = fmax(doubt, fabs(all[k] - less[k]));
+        *power = (int)m->order + 1;
+        return doubt;
+    }
+    for (int j = 0; j < CAL_FLOW_POINTS; j++) {
+        double share = 1.0;
+        for (int i = 0; i < CAL_FLOW_POINTS; i++)
+            if (i != j && i != LOOKED_AT) share *= (m->times[LOOKED_AT] - m->times[i]) / (m->times[j] - m->times[i]);
+        for (int k = 0; j != LOOKED_AT && k < CAL_FLOW_KINDS; k++) less[k] += share * m->powers[j][k];
+    }
+    for (int k = 0; k <= CAL_FLOW_LOSS; k++)
+        doubt = fmax(doubt, (m->times[0] - m->times[1]) * fabs(m->powers[LOOKED_AT][k] - less[k]));
+    *power = CAL_FLOW_POINTS;
+    return doubt;
+}
+
+void cal_flow_look_inside(cal_flow_integrator* f, const double parts[CAL_FLOW_POINTS - 1],
+                          double powers[CAL_FLOW_POINTS - 1][CAL_FLOW_KINDS]) {
+    cal_flow_memory* m = &f->memory;
+    const double from = m->times[1], step = m->times[0] - from, work = m->last[CAL_FLOW_WORK];
+    memcpy(m->powers[0], powers[CAL_FLOW_POINTS - 2], sizeof m->powers[0]);
+    for (int i = 0; i < CAL_FLOW_POINTS - 2; i++) {
+        m->times[i + 2] = from + parts[i] * step;
+        memcpy(m->powers[i + 2], powers[i], sizeof powers[i]);
+    }
+    m->points = CAL_FLOW_POINTS;
+    m->order = CAL_FLOW_POINTS - 1;
+    m->moved -= fabs(work - m->before[CAL_FLOW_WORK]);
+    memcpy(m->last, m->before, sizeof m->last);
+    cal_flow_accept(f, NULL, m->times[0], 0.0);
 }
 
 static cal_flows add(const cal_flow_memory* m, const double flowed[CAL_FLOW_KINDS]) {

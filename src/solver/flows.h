@@ -13,7 +13,9 @@
 //     v           ∫ P dt   …       …          0
 //
 // CVODE's vectors have no room for them. With BDF the powers at the ends of steps are known, with the forces as they were evaluated
-// last and the velocities that the step has; the polynomial through as many of them as the step's order says is integrated.
+// last and the velocities that the step has; the polynomial through as many of them as the step's order says is integrated. Where motion is
+// prescribed and two of them disagree, powers are evaluated inside of the step as well (Lobatto's six points); what is left of doubt bounds the
+// next steps.
 #pragma once
 #include "solver/solver.h"
 
@@ -66,7 +68,7 @@ static inline size_t cal_flow_block_size(const cal_flow_integrator* f) { // byte
 // The solver begins: what flowed so far is the base.
 void cal_flow_start(cal_flow_integrator* f);
 // For the next evaluation: errors of work and loss are tested as those of y are, to this part of them and of `unit`, J; zero: they are not. Where motion is
-// prescribed it may be smooth while forces are not, and nothing else would see what its work lacks. Not with BDF.
+// prescribed it may be smooth while forces are not, and nothing else would see what its work lacks. Of BDF: cal_flow_doubt.
 void cal_flow_test(cal_flow_integrator* f, double tolerance, double unit);
 // Around an evaluation: before control's numbers change, and after the powers are known. sums: of the solver, to which those of flows are added
 // that are tested.
@@ -77,6 +79,12 @@ void cal_flow_accept(cal_flow_integrator* f, const void* control, double time, d
 // The same of BDF, with the powers at the end and the step's order; the first time: where it begins, of order 0.
 void cal_flow_accept_bdf(cal_flow_integrator* f, double time, int order, const double power[CAL_FLOW_KINDS],
                          double closed);
+// By how much the work or loss of BDF's last step may err, J: what a polynomial of one degree less says, and with powers from inside of the step
+// what one of them is beside the polynomial through the others, for as long as the step took. power: of the step's length that it grows with.
+double cal_flow_doubt(const cal_flow_integrator* f, int* power);
+// The last step of BDF once more, with powers inside of it and at its end: CAL_FLOW_POINTS − 1 of them, at parts of it.
+void cal_flow_look_inside(cal_flow_integrator* f, const double parts[CAL_FLOW_POINTS - 1],
+                          double powers[CAL_FLOW_POINTS - 1][CAL_FLOW_KINDS]);
 // A step by no solver after the last one, with the powers of the last evaluation; the solver begins at its end.
 void cal_flow_step_over(cal_flow_integrator* f, double step, double closed);
 // What flowed up to a time inside the last step.

@@ -70,6 +70,7 @@ const cal_solver_ops cal_solver_gear = {
     .control_size = sizeof(gear_control),
     .start = gear_start,
     .prepare = gear_prepare,
+    .fetch = gear_fetch,
     .follow_up = gear_follow_up,
     .control = gear_steer,
     .interpolate = gear_interpolate,

@@ -22,7 +22,7 @@ enum {
     DOWN_ORDER,    // one above the old order: a new last row, zero; one below: the last row is taken out of the others
     DOWN_STEP,
     DOWN_FIRST,  // l₀ of the present step
-    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one
+    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one; below 0: nobody asks for that sum
     DOWN_SECOND, // ≠ 0: ∇²a_q is wanted, since the order may change after this step: e less so much of the kept one
     DOWN_OLD,    // l of the old step
     DOWN_LOWER = DOWN_OLD + ROWS, // how much of the last row goes out of row j
@@ -134,6 +134,19 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
     }
 }
 
+#ifndef CAL_THREAD_PER_LANE
+// What a preparation of the next numbers will read, while others are computed with.
+static void gear_fetch(const cal_solver_context* context, size_t first, int count) {
+    double* const* z = context->vectors;
+    const int order = (int)context->down[DOWN_OLD_ORDER];
+    for (int i = 0; i < count; i += CAL_LINE) {
+        for (int j = 0; j <= order; j++) __builtin_prefetch(z[j] + first + i, 1);
+        __builtin_prefetch(z[CORRECTION] + first + i, 1);
+        __builtin_prefetch(context->y + first + i, 1);
+    }
+}
+#endif
+
 CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
@@ -170,6 +183,72 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     }
 }
 
+#ifdef CAL_THREAD_PER_LANE
+// A device's thread has the two numbers of a joint of one degree of freedom, and the rows of their history in registers from the step's end
+// to the next prediction: what commit, lower_order, rescale and predict do, in the same order. old: the order of the step that
+// succeeded, known to the compiler. All is read before anything is written: what is written may be what is read next, for all that the
+// compiler knows.
+enum { JOINT_NUMBERS = 2, MOST_IN_REGISTERS = 6 };
+CAL_WIDE_INLINE void move_joint_on(const cal_solver_context* context, int old, int first) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int order = (int)down[DOWN_ORDER], at = first + CAL_OWN_LANE;
+    const double ratio = down[DOWN_RATIO];
+    double rows[JOINT_NUMBERS][MOST_IN_REGISTERS + 2], corrections[JOINT_NUMBERS];
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        corrections[i] = z[CORRECTION][at + i * CAL_WIDTH];
+        CAL_UNROLL for (int j = 0; j <= old; j++) rows[i][j] = z[j][at + i * CAL_WIDTH];
+    }
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        double* row = rows[i];
+        const double e = corrections[i];
+        const int to = at + i * CAL_WIDTH;
+        CAL_UNROLL for (int k = 0; k < old; k++) CAL_UNROLL for (int j = old - 1; j >= k; j--) row[j] += row[j + 1];
+        CAL_UNROLL for (int j = 0; j <= old; j++) row[j] += down[DOWN_OLD + j] * e;
+        row[old + 1] = e * down[DOWN_INCREASE];
+        if (down[DOWN_SAVE] != 0.0) z[SAVED][to] = e;
+        if (order < old) CAL_UNROLL for (int j = 2; j < old; j++) row[j] -= down[DOWN_LOWER + j] * row[old];
+        double factor = 1.0, value = 0.0, slope = 0.0;
+        CAL_UNROLL for (int j = 1; j <= old + 1; j++) {
+            factor *= ratio;
+            if (ratio != 1.0 && j <= order) row[j] *= factor;
+        }
+        CAL_UNROLL for (int j = old + 1; j > 0; j--) {
+            if (j > order) continue;
+            value += row[j];
+            slope += j * row[j];
+        }
+        CAL_UNROLL for (int j = 0; j <= old; j++) z[j][to] = row[j];
+        if (order > old) z[old + 1][to] = row[old + 1];
+        context->y[to] = value + row[0];
+        z[CORRECTION][to] = slope;
+    }
+}
+
+// Whether the block is one of such joints, and the order has its rows in registers.
+CAL_DEVICE static inline bool move_joint_on_by_order(const cal_solver_context* context, const cal_column* block) {
+    const int first = cal_column_first(context->layout, block);
+    if (block->kind != CAL_REVOLUTE && block->kind != CAL_PRISMATIC) return false;
+    switch ((int)context->down[DOWN_OLD_ORDER]) {
+    case 1: move_joint_on(context, 1, first); return true;
+    case 2: move_joint_on(context, 2, first); return true;
+    case 3: move_joint_on(context, 3, first); return true;
+    case 4: move_joint_on(context, 4, first); return true;
+    case 5: move_joint_on(context, 5, first); return true;
+    case MOST_IN_REGISTERS: move_joint_on(context, MOST_IN_REGISTERS, first); return true;
+    default: return false;
+    }
+}
+static_assert((int)MOST_IN_REGISTERS < (int)LARGEST_ORDER, "the row above has a place");
+
+// The same of one block, for the device's many threads.
+CAL_DEVICE static inline void gear_prepare_block(const cal_solver_context* context, const cal_column* block) {
+    const double* down = context->down;
+    const bool moves = (gear_mode)down[DOWN_MODE] == MODE_PREDICT && down[DOWN_COMMIT] != 0.0;
+    if (!moves || !move_joint_on_by_order(context, block)) gear_prepare(context, block);
+}
+#endif
+
 // --- Follow-up -------------------------------------------------------------------------------------------------------
 
 // What the loops over one component's lanes read and write.
@@ -180,12 +259,38 @@ typedef struct correction_rows {
     double* correction;
 } correction_rows;
 
-// One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
-// correction; twice: ∇² is wanted.
-CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
-                                       double* restrict shares) {
-    const double h = rows->h, last_l = rows->last_l, kept = rows->second;
-    const double relative = rows->relative, absolute = rows->absolute;
+// One number's correction, and its shares of the sums. again: not the step's first correction; lower: a_q is wanted;
+// twice: ∇² is.
+typedef struct number_correction {
+    double e, actual, changed, change, second;
+} number_correction;
+CAL_WIDE_INLINE number_correction correct_number(const correction_rows* rows, double floor, double y, double last,
+                                                 double saved, double ydot, double slope, double before, bool again,
+                                                 bool lower, bool twice) {
+    const double scale = 1.0 / (rows->relative * fabs(y) + floor), e = rows->h * ydot - slope;
+    return (number_correction){.e = e,
+                               .actual = (again ? e - before : e) * scale,
+                               .changed = lower ? (last + rows->last_l * e) * scale : 0.0,
+                               .change = e * scale,
+                               .second = twice ? (e - rows->second * saved) * scale : 0.0};
+}
+
+// begins: the first component of a block.
+CAL_WIDE_INLINE void add_correction(number_correction of, bool begins, int W, int l, double* restrict shares) {
+    (void)W, (void)l;
+    const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
+    shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > of.change * of.change ? largest : of.change * of.change;
+    shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
+        of.actual * of.actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
+    shares[CAL_SHARE(SUM_LAST, W, l)] = of.changed * of.changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST, W, l)]);
+    shares[CAL_SHARE(SUM_CHANGE, W, l)] = of.change * of.change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
+    shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
+        of.second * of.second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
+}
+
+// One component of W lanes, `at` its first.
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool lower,
+                                       bool twice, double* restrict shares) {
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
     const double* restrict slope_again = rows->slope_again + at;
@@ -193,43 +298,77 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
     const double* restrict ydot = rows->ydot + at;
     double* restrict correction = rows->correction + at;
     CAL_EACH_LANE(l, W) {
-        const double floor = rows->scale ? absolute * rows->scale[at + l] : absolute;
-        const double scale = 1.0 / (relative * fabs(y[l]) + floor),
-                     e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
-        const double actual = (again ? e - correction[l] : e) * scale;
-        const double changed = (last[l] + last_l * e) * scale, change = e * scale;
-        const double second = twice ? (e - kept * saved[l]) * scale : 0.0;
-        correction[l] = e;
-        const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
-        shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > change * change ? largest : change * change;
-        shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
-            actual * actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
-        shares[CAL_SHARE(SUM_LAST, W, l)] = changed * changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST, W, l)]);
-        shares[CAL_SHARE(SUM_CHANGE, W, l)] = change * change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
-        shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
-            second * second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
+        const double floor = rows->scale ? rows->absolute * rows->scale[at + l] : rows->absolute;
+        const number_correction of =
+            correct_number(rows, floor, y[l], lower ? last[l] : 0.0, twice ? saved[l] : 0.0, ydot[l],
+                           again ? slope_again[l] : correction[l], correction[l], again, lower, twice);
+        correction[l] = of.e;
+        add_correction(of, begins, W, l, shares);
     }
 }
 
-CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
-                                       bool twice, double* shares) {
+CAL_WIDE_INLINE correction_rows find_correction_rows(const cal_solver_context* context) {
     const double* down = context->down;
     double* const* z = context->vectors;
-    const correction_rows rows = {.h = down[DOWN_STEP],
-                                  .last_l = down[DOWN_LAST],
-                                  .second = down[DOWN_SECOND],
-                                  .relative = context->relative,
-                                  .absolute = context->absolute,
-                                  .scale = context->scale,
-                                  .y = z[0],
-                                  .last = z[(int)down[DOWN_ORDER]],
-                                  .slope_again = z[SLOPE_AGAIN],
-                                  .saved = z[SAVED],
-                                  .ydot = context->ydot,
-                                  .correction = z[CORRECTION]};
-    correct_component(&rows, first, W, true, again, twice, shares);
-    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
+    return (correction_rows){.h = down[DOWN_STEP],
+                             .last_l = down[DOWN_LAST],
+                             .second = down[DOWN_SECOND],
+                             .relative = context->relative,
+                             .absolute = context->absolute,
+                             .scale = context->scale,
+                             .y = z[0],
+                             .last = z[(int)down[DOWN_ORDER]],
+                             .slope_again = z[SLOPE_AGAIN],
+                             .saved = z[SAVED],
+                             .ydot = context->ydot,
+                             .correction = z[CORRECTION]};
 }
+
+CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
+                                       bool lower, bool twice, double* shares) {
+    const correction_rows rows = find_correction_rows(context);
+    correct_component(&rows, first, W, true, again, lower, twice, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, lower, twice, shares);
+}
+
+#ifdef CAL_THREAD_PER_LANE
+// What the first correction of a step reads of a joint of one degree of freedom, a block ahead of its use: all of it is asked for at once.
+typedef struct gear_ahead {
+    double y[JOINT_NUMBERS], last[JOINT_NUMBERS], saved[JOINT_NUMBERS], ydot[JOINT_NUMBERS], slope[JOINT_NUMBERS],
+        scale[JOINT_NUMBERS];
+} gear_ahead;
+
+CAL_DEVICE static inline bool gear_reads_ahead(const cal_solver_context* context, const cal_column* column) {
+    return (column->kind == CAL_REVOLUTE || column->kind == CAL_PRISMATIC) &&
+           (gear_mode)context->down[DOWN_MODE] == MODE_PREDICT;
+}
+
+// What is not wanted is read where something else is: what is read under a condition is waited for at once. first: where the column's
+// numbers begin.
+CAL_WIDE_INLINE gear_ahead gear_read_ahead(const correction_rows* rows, int first, int block) {
+    const double *last = rows->last_l >= 0.0 ? rows->last : rows->y,
+                 *saved = rows->second != 0.0 ? rows->saved : rows->y, *scale = rows->scale ? rows->scale : rows->y;
+    gear_ahead out;
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        const int at = first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE;
+        out.y[i] = rows->y[at], out.last[i] = last[at], out.saved[i] = saved[at];
+        out.ydot[i] = rows->ydot[at], out.slope[i] = rows->correction[at], out.scale[i] = scale[at];
+    }
+    return out;
+}
+
+CAL_WIDE_INLINE void gear_follow_ahead(const correction_rows* rows, int first, int block, const gear_ahead* own,
+                                       double* shares) {
+    CAL_UNROLL for (int i = 0; i < JOINT_NUMBERS; i++) {
+        const double floor = rows->scale ? rows->absolute * own->scale[i] : rows->absolute;
+        const number_correction of =
+            correct_number(rows, floor, own->y[i], own->last[i], own->saved[i], own->ydot[i], own->slope[i],
+                           own->slope[i], false, rows->last_l >= 0.0, rows->second != 0.0);
+        rows->correction[first + (JOINT_NUMBERS * block + i) * CAL_WIDTH + CAL_OWN_LANE] = of.e;
+        add_correction(of, i == 0, CAL_WIDTH, CAL_OWN_LANE, shares);
+    }
+}
+#endif
 
 // The derivative by itself, for a start.
 CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W,
@@ -247,22 +386,36 @@ CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int
 
 CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                     double* shares) {
-    (void)column;
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;
+#ifndef CAL_THREAD_PER_LANE
+    if (column->brief) {
+        // The same block of the next column, which is most often as long.
+        const size_t next = (size_t)first + (size_t)(cal_column_end(context->layout, column) -
+                                                     cal_column_first(context->layout, column));
+        for (int i = 0; i < end - first; i += CAL_LINE) {
+            __builtin_prefetch(context->vectors[0] + next + i);
+            __builtin_prefetch(context->vectors[CORRECTION] + next + i, 1);
+        }
+    }
+#else
+    (void)column;
+#endif
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
-    const bool twice = context->down[DOWN_SECOND] != 0.0;
+    const bool lower = context->down[DOWN_LAST] >= 0.0, twice = context->down[DOWN_SECOND] != 0.0;
     // The usual cases as constants, for the compiler to unroll.
     if (mode == MODE_EVALUATE)
         follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8 && !lower)
+        follow_up_correct(context, first, end, 8, false, false, false, shares);
     else if (mode == MODE_PREDICT && W == 8 && !twice)
-        follow_up_correct(context, first, end, 8, false, false, shares);
+        follow_up_correct(context, first, end, 8, false, true, false, shares);
     else if (mode == MODE_PREDICT && W == 8)
-        follow_up_correct(context, first, end, 8, false, true, shares);
+        follow_up_correct(context, first, end, 8, false, true, true, shares);
     else if (mode == MODE_PREDICT && W == 4)
-        follow_up_correct(context, first, end, 4, false, twice, shares);
+        follow_up_correct(context, first, end, 4, false, lower, twice, shares);
     else
-        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, twice, shares);
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, lower, twice, shares);
 }
 
 CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,

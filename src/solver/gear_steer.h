@@ -91,7 +91,8 @@ CAL_DEVICE static cal_status send_prediction(gear_control* g, double ratio, doub
     down[DOWN_ORDER] = g->order;
     down[DOWN_STEP] = g->step;
     down[DOWN_FIRST] = g->l[0];
-    down[DOWN_LAST] = find_rules(g)->equal_steps ? 0.0 : g->l[g->order];
+    // A change of order is considered only after the last of the steps to wait for.
+    down[DOWN_LAST] = find_rules(g)->equal_steps ? 0.0 : g->wait == 1 ? g->l[g->order] : -1.0;
     down[DOWN_SECOND] = 0.0;
     if (g->wait == 1 && g->kept_spread > 0.0) {
         double share = g->spread / g->kept_spread;

@@ -108,6 +108,14 @@ static bool allocate_motion(cal_system* system) {
     return true;
 }
 
+// Where a device copies q and v from and to.
+static void each_motion(const cal_system* system, void (*act)(cal_machine* machine, void* memory, size_t bytes)) {
+    const size_t bytes = ((size_t)system->model->q_count + (size_t)system->model->v_count) * sizeof(double);
+    if (!act || !system->q || !system->evaluated_q) return;
+    act(system->plan->machine, system->q, bytes);
+    act(system->plan->machine, system->evaluated_q, bytes);
+}
+
 static bool allocate_solver(cal_system* system) {
     const cal_solver_ops* ops = system->ops;
     const size_t count = (size_t)ops->vector_count;
@@ -190,6 +198,9 @@ static cal_status fill(cal_system* system, cal_error* error) {
     const int components = system->model->q_count + system->model->v_count;
     system->settings = cal_system_settings(system->model, def, system->ops);
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
+    each_motion(system, system->plan->machine->ops->pin);
+    // Memory is given by the system when it is touched, which need not wait for the start.
+    if (def->machine->device) memset(system->tau, 0, (size_t)system->model->v_count * sizeof(double));
     cal_flow_create(&system->flow, system->ops, system->down);
     system->has_powers = cal_joints_have_powers(system->model);
     cal_model_initial(system->model, system->q, system->v, NULL);
@@ -270,6 +281,7 @@ void cal_system_destroy(cal_system* system) {
     cal_system_destroy_watch(system);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
+    if (system->plan) each_motion(system, system->plan->machine->ops->unpin);
     cal_plan_destroy_part(system->following);
     cal_plan_destroy_part(system->first_part);
     cal_plan_destroy_part(system->last_part);

@@ -124,7 +124,8 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
     }
     cal_flow_prepare(&system->flow);
     system->held = system->accelerated = system->joined = false;
-    context->powers = false;
+    const bool powers = cal_system_needs_powers(system);
+    if (context->powers) context->powers = false; // not written where it stays: other cores have it
     if (system->def.force || cal_system_holds(system) || system->push_count > 0 || system->friction.count > 0) {
         cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
         if (!status) status = apply_motion_forces(system);
@@ -134,7 +135,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         const cal_status status = cal_state_set(system->state, CAL_CONTROL, cal_system_inputs(system, time));
         if (status) return status;
     }
-    context->powers = cal_system_needs_powers(system);
+    if (powers) context->powers = true;
     const cal_plan* part = system->joined ? system->last_part : system->following;
     const cal_status status = system->accelerated
                                   ? cal_plan_follow(system->plan, part, system->state, ops, context, all)
@@ -164,6 +165,7 @@ static void read_bdf_report(cal_system* system) {
 
 // One step of BDF, and what flowed in it.
 static cal_status take_bdf_step(cal_system* system, double* from, double* to) {
+    cal_system_bound_bdf(system);
     cal_status status = cal_bdf_step(system->bdf, from, to);
     if (!status) status = cal_bdf_sample(system->bdf, *to, system->evaluated_q, system->evaluated_v);
     if (!status) system->headway.reached = *to;
@@ -230,9 +232,12 @@ static cal_status start(cal_system* system) {
     system->calm_reach = 0.0;
     if (system->constraints) cal_directions_forget(system->constraints);
     if (system->ops) {
-        status = cal_system_each_column(system, place_column, system);
+        const bool places = system->plan->machine->ops->place != NULL;
+        status = places
+                     ? cal_plan_place(system->plan, system->state, system->ops, &system->context, system->q, system->v)
+                     : cal_system_each_column(system, place_column, system);
         if (status) return status;
-        cal_state_changed(system->state, CAL_HELD_FIRST);
+        if (!places) cal_state_changed(system->state, CAL_HELD_FIRST);
         cal_flow_start(&system->flow);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
     } else {
@@ -288,6 +293,9 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
         return cal_fail(error, status,
                         "the force callback gave %s that is not a number at t = %g s; the state at t = %g s is kept",
                         bad, system->state->time, system->time);
+    // A solver that rode along has left no ydot of brief columns.
+    if (status == CAL_NOT_FINITE && system->plan->streams)
+        (void)cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
     if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);

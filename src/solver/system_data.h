@@ -147,6 +147,7 @@ struct cal_system {
     double* begin; // q and v there; NULL: another solver
     bool replays;  // before anything else the solver begins there and takes so many steps
     int64_t replay_steps;
+    double longest_step; // that the work of prescribed motions allows
     // Where energy goes (system_flows.c).
     cal_flow_integrator flow;
     cal_push_paths paths;
@@ -198,6 +199,8 @@ bool cal_system_needs_powers(const cal_system* system);
 cal_status cal_system_follow_flows(cal_system* system, const double* powers, double* sums);
 // After an accepted step of BDF, which ended at evaluated_q and evaluated_v.
 cal_status cal_system_accept_bdf(cal_system* system, double time);
+// Before a step of BDF: where motions are prescribed, how long the work that they do allows it to be.
+void cal_system_bound_bdf(cal_system* system);
 // What flowed to a time in the last step.
 cal_flows cal_system_flows_in_step(const cal_system* system, double time);
 // Kinetic and potential energy at q and v (system.c).

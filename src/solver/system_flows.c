@@ -4,6 +4,7 @@
 // joints', and pushes.
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/power.h"
 #include "base/random.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
@@ -104,14 +105,15 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers, dou
     return CAL_OK;
 }
 
-cal_status cal_system_accept_bdf(cal_system* system, double time) {
+// The powers at a time, with the forces that were evaluated last, and the motion in evaluated_q and evaluated_v.
+static cal_status find_powers(cal_system* system, double time, double power[CAL_FLOW_KINDS]) {
     const bool changed = system->def.force || cal_system_holds(system);
     const double *tau = changed ? system->changed_tau : system->tau,
                  *control = system->def.force ? system->changed_control : cal_system_inputs(system, time);
     cal_powers own = {0.0, 0.0};
     if (joints_flow(system))
         own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
-    double power[CAL_FLOW_KINDS] = {[CAL_FLOW_WORK] = own.work, [CAL_FLOW_LOSS] = own.loss};
+    power[CAL_FLOW_WORK] = own.work, power[CAL_FLOW_LOSS] = own.loss;
     double moved;
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
     power[CAL_FLOW_WORK] += joints_flow(system) ? -power[CAL_FLOW_CLOSING] : moved;
@@ -119,10 +121,57 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (system->state->coupled)
         cal_coupled_evaluate_at(system->state->coupled, control, system->evaluated_q, system->evaluated_v);
-    if (!status) status = add_coupled(system, power);
+    return status ? status : add_coupled(system, power);
+}
+
+static bool tests_bdf(const cal_system* system) { return is_prescribed(system) && system->account.unit > 0.0; }
+
+void cal_system_bound_bdf(cal_system* system) {
+    const double next = cal_bdf_next_step(system->bdf);
+    if (!tests_bdf(system)) return;
+    // Before anything is known a step errs by its square.
+    if (next == 0.0) system->longest_step = sqrt(system->settings.relative) * system->settings.horizon;
+    cal_bdf_bound(system->bdf, next == 0.0 ? system->longest_step : fmin(system->longest_step, 2.0 * next));
+}
+
+// Evaluates inside of the last step and at its end.
+static cal_status look_inside(cal_system* system) {
+    static const double parts[CAL_FLOW_POINTS - 1] = {0.11747233803526763, 0.35738424175967748, 0.64261575824032252,
+                                                      0.88252766196473237, 1.0};
+    double powers[CAL_FLOW_POINTS - 1][CAL_FLOW_KINDS];
+    const double to = system->flow.memory.times[0], from = system->flow.memory.times[1], closed = system->closed;
+    cal_status status = CAL_OK;
+    for (int i = 0; i < CAL_FLOW_POINTS - 1 && !status; i++) {
+        const double time = i == CAL_FLOW_POINTS - 2 ? to : from + parts[i] * (to - from);
+        status = cal_bdf_look(system->bdf, time);
+        if (!status) status = find_powers(system, time, powers[i]);
+    }
+    system->closed = closed;
+    if (!status) cal_flow_look_inside(&system->flow, parts, powers);
+    return status ? status : cal_bdf_sample(system->bdf, to, system->evaluated_q, system->evaluated_v);
+}
+
+// Whether work and loss of the last step are as exact as y is; if not they are looked at inside of it.
+static cal_status test_bdf(cal_system* system) {
+    const cal_flow_memory* m = &system->flow.memory;
+    const double step = m->times[0] - m->times[1];
+    const double allowed = system->settings.relative * (system->account.unit + fabs(m->last[CAL_FLOW_WORK]));
+    int power = 1;
+    system->longest_step = (double)INFINITY;
+    if (cal_flow_doubt(&system->flow, &power) <= allowed) return CAL_OK;
+    const cal_status status = look_inside(system);
+    const double doubt = cal_flow_doubt(&system->flow, &power);
+    if (doubt > 0.0) system->longest_step = step * cal_root(allowed / doubt, power);
+    return status;
+}
+
+cal_status cal_system_accept_bdf(cal_system* system, double time) {
+    double power[CAL_FLOW_KINDS];
     cal_bdf_report report;
+    cal_status status = find_powers(system, time, power);
     cal_bdf_get_report(system->bdf, &report);
     if (!status) cal_flow_accept_bdf(&system->flow, time, report.order, power, system->closed);
+    if (!status && tests_bdf(system)) status = test_bdf(system);
     system->closed = 0.0;
     return status;
 }
@@ -161,6 +210,42 @@ static cal_status read_now(cal_system* system, cal_reading* out) {
     return cal_system_energy(system, &out->kinetic, &out->potential);
 }
 
+// One of some ways at random, a sign for each degree of freedom times a speed, and the place a little along it.
+typedef struct random_way {
+    const cal_system* system;
+    uint64_t seed;
+    double speed, apart;
+    double *q, *v;
+} random_way;
+
+static void go_node(const random_way* way, int n) {
+    const cal_node* node = &way->system->model->nodes[n];
+    const int q_count = cal_kind_q(node->kind), v_count = cal_kind_v(node->kind);
+    cal_random random = {way->seed};
+    cal_random_skip(&random, (uint64_t)node->first_v);
+    for (int i = 0; i < v_count; i++)
+        way->v[node->first_v + i] = cal_random_below(&random, 2) == 0 ? -way->speed : way->speed;
+    memcpy(way->q + node->first_q, way->system->q + node->first_q, (size_t)q_count * sizeof(double));
+    cal_joint_displace(node->kind, way->v + node->first_v, way->apart, way->q + node->first_q);
+}
+
+static void go_column(void* argument, const cal_column* column) {
+    const random_way* way = argument;
+    const cal_layout* layout = way->system->plan->layout;
+    const size_t width = (size_t)layout->width, end = (size_t)(column->first_block + column->block_count) * width;
+    for (size_t i = (size_t)column->first_block * width; i < end && !column->repeated; i++)
+        if (layout->block_nodes[i] >= 0) go_node(way, layout->block_nodes[i]);
+}
+
+// By all cores that have columns, where these are the model's own and all of them are here.
+static cal_status go(cal_system* system, random_way* way) {
+    const cal_plan* plan = system->plan;
+    if (plan->model == system->model && plan->layout->keep == CAL_KEEP_ALL)
+        return cal_system_each_column(system, go_column, way);
+    for (int n = 0; n < system->model->node_count; n++) go_node(way, n);
+    return CAL_OK;
+}
+
 // What absolute tolerances mean in energy (account.h): U, and G by Hutchinson's estimate of a norm. With signs σ at random the mean of
 // (σ·g)² is |g|², and σ·g is the slope of the potential energy along σ.
 static cal_status find_units(cal_system* system, double* unit, double* slope) {
@@ -171,16 +256,17 @@ static cal_status find_units(cal_system* system, double* unit, double* slope) {
     const double speed = system->def.absolute > 0.0 ? system->def.absolute / system->def.relative : 1.0;
     double *v = cal_allocate(v_count + q_count + 1, sizeof *v), energy[2][2] = {{0.0}}, squares = 0.0;
     if (!v) return CAL_NO_MEMORY;
-    cal_random random = {.state = (uint64_t)model->v_count};
+    random_way way = {.system = system, .seed = (uint64_t)model->v_count, .speed = speed, .v = v, .q = v + v_count};
     cal_status status = CAL_OK;
-    double* q = v + v_count;
     for (int sample = 0; sample < SAMPLES && !status; sample++) {
-        for (size_t i = 0; i < v_count; i++) v[i] = cal_random_below(&random, 2) == 0 ? -speed : speed;
         for (int side = 0; side < 2 && !status; side++) {
-            memcpy(q, system->q, q_count * sizeof *q);
-            cal_model_displace(model, v, side == 0 ? -apart : apart, q);
-            status = cal_system_find_energy(system, q, v, energy[side]);
+            way.apart = side == 0 ? -apart : apart;
+            status = go(system, &way);
+            if (!status) status = cal_system_find_energy(system, way.q, way.v, energy[side]);
         }
+        cal_random used = {way.seed};
+        cal_random_skip(&used, v_count);
+        way.seed = used.state;
         const double along = (energy[1][1] - energy[0][1]) / (2.0 * apart);
         squares += along * along / SAMPLES;
         *unit = fmax(*unit, energy[0][0]);

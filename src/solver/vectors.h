@@ -12,7 +12,7 @@
 enum { CAL_CHUNK = CAL_WIDTH, CAL_OWN_CHUNK = 1 };
 #define CAL_IN_CHUNK(i) 0
 #else
-enum { CAL_CHUNK = 128, CAL_OWN_CHUNK = CAL_CHUNK };
+enum { CAL_CHUNK = 128, CAL_OWN_CHUNK = CAL_CHUNK, CAL_LINE = 8 }; // a line of a cache
 #define CAL_IN_CHUNK(i) (i)
 #endif
 

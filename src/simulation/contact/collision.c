@@ -17,6 +17,10 @@
 #define FACE_MARGIN 1e-3       // of the smaller reach: points this near are hit at once
 #define STOPPED 1e-6           // of the speed of approach: what is left of it is the sweeps' error
 enum { MOST_STRIKES = 10000 }; // of one body at one time, those that were rolled back and done again included
+// What is light between two that are heavy and close in on it goes back and forth between them, faster and faster: infinitely often until
+// they meet. So many collisions, each within this part of a window of the last one, are one impact of all that touch.
+enum { MOST_IN_A_ROW = 64 };
+static const double in_a_row = 1e-9;
 
 static cal_status link_states(cal_world* world, const int components[2], int* junction, cal_error* error) {
     *junction = cal_junction_create(world);
@@ -125,16 +129,35 @@ static cal_status count_strikes(cal_world* world, const int bodies[2], double ti
     return CAL_OK;
 }
 
+// How many collisions a component has had just before a time, one right after the other: a number of its states, so that a repetition
+// comes to the same one.
+static int64_t strikes_before(const cal_world* world, int component, double time) {
+    if (component < 0) return 0;
+    const cal_queue* queue = &world->components[component].queue;
+    const int64_t n = cal_queue_find(queue, time);
+    const cal_saved_state* last = n >= queue->head ? cal_saved_state_at(queue, n) : NULL;
+    const bool struck = last != NULL && last->kind == CAL_SEGMENT && last->callback < 0 && last->junction >= 0;
+    return struck && time - last->time <= in_a_row * world->window ? last->tick + 1 : 0;
+}
+
+static void note_strikes(cal_world* world, int component, int64_t strikes) {
+    if (component < 0) return;
+    const cal_queue* queue = &world->components[component].queue;
+    cal_saved_state* newest = cal_saved_state_at(queue, queue->tail - 1);
+    if (newest->kind == CAL_SEGMENT && newest->callback < 0) newest->tick = strikes;
+}
+
 static bool is_stepped(const cal_world* world, int component) {
     return component >= 0 && world->components[component].ops->stepped;
 }
 
 // Whether an impact is left to a group, in which whatever else touches takes part: of a multibody that parts so slowly that it stays
-// in contact.
-static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[2]) {
+// in contact; or of bodies that come to no end of colliding.
+static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[2], bool endless) {
     if (!world->group_ops->takes_impacts) return false;
     const cal_sim_body *a = &world->bodies[pair->body[0]], *b = &world->bodies[pair->body[1]];
-    if (cal_body_ops(world, pair->body[0])->single && cal_body_ops(world, pair->body[1])->single) return false;
+    if (!endless && cal_body_ops(world, pair->body[0])->single && cal_body_ops(world, pair->body[1])->single)
+        return false;
     if (a->first_collision_callback >= 0 || b->first_collision_callback >= 0) return false;
     cal_separation gap;
     double friction, restitution, point[3], relative[3];
@@ -143,7 +166,7 @@ static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[
     cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &restitution);
     relative_velocity(at, point, relative);
     const double approach = -cal_dot3(gap.normal, relative);
-    return restitution < 1.0 && approach > 0.0 && restitution * approach < world->contact_speed;
+    return restitution < 1.0 && approach > 0.0 && (endless || restitution * approach < world->contact_speed);
 }
 
 // Pairs that are hit at once.
@@ -178,7 +201,7 @@ static cal_status find_landing(cal_world* world, int body, double time, landing*
             const double near = world->def.group_tolerance * world->bodies[link].reach;
             cal_separation gap;
             cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], near, NULL, &gap);
-            if (gap.distance < near && is_soft(world, pair, at) && !add_landing(l, number))
+            if (gap.distance < near && is_soft(world, pair, at, false) && !add_landing(l, number))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
         }
     }
@@ -239,10 +262,12 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
     int components[2], junction = -1;
+    int64_t strikes[2] = {0, 0};
     cal_fetch_partners(world, bodies, 2);
     cal_status status = count_strikes(world, bodies, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) {
         components[i] = cal_body_component(world, bodies[i], time);
+        strikes[i] = strikes_before(world, components[i], time);
         if (i == 0 || components[1] != components[0]) status = cal_begin_segment(world, components[i], time, error);
     }
     cal_motion at[2];
@@ -252,7 +277,8 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     // What else presses against a member of a group takes part in the impact: it is one of the group's step.
     const bool inner = status == CAL_OK && cal_group_is_inner(world, bodies[0], bodies[1]) &&
                        (is_stepped(world, components[0]) || is_stepped(world, components[1]));
-    const bool inside = inner || (status == CAL_OK && is_soft(world, &p, at));
+    const bool endless = strikes[0] >= MOST_IN_A_ROW || strikes[1] >= MOST_IN_A_ROW;
+    const bool inside = inner || (status == CAL_OK && is_soft(world, &p, at, endless));
     if (status == CAL_OK && !inside) status = strike(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     // What a group's step pushes against a body that parts from it by its velocity: there is nothing to stop, and they go on together.
@@ -263,6 +289,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
         return status == CAL_OK ? cal_world_update_changed(world, error) : status;
     }
     if (status != CAL_OK) return status;
+    for (int i = 0; i < 2; i++) note_strikes(world, components[i], strikes[i]);
     cal_world_event event = {.time = time,
                              .body = {cal_world_body(world, bodies[0]), cal_world_body(world, bodies[1])},
                              .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),

@@ -126,23 +126,15 @@ double cal_group_horizon(const cal_world* world, int component) {
 
 // --- Motion -------------------------------------------------------------------------------------------------------------------
 
-// Two neighbouring states of a group about a time, and where between them it is.
-typedef struct span {
-    const double *from, *to; // q and v at both ends, and the bow between; to is NULL after the last state
-    const double* bounds;    // of all members between them
-    double length, t, end;   // of the curve; when the second one is, where that was cut short
-    bool straight;           // free bodies go at constant speeds
-} span;
-
 static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_memory; }
 
-static span span_at(const cal_world* world, int component, double time) {
+cal_group_span cal_group_span_at(const cal_world* world, int component, double time) {
     const cal_contact_group* g = group_of(world, component);
     const cal_queue* queue = &world->components[component].queue;
     int64_t n = cal_queue_find(queue, time);
     if (n < queue->head) n = queue->head;
     const double start = cal_saved_state_at(queue, n)->time;
-    span s = {.from = cal_data_at(queue, n), .t = time - start, .end = (double)INFINITY};
+    cal_group_span s = {.from = cal_data_at(queue, n), .number = n, .t = time - start, .end = (double)INFINITY};
     const bool asleep = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
     if (n + 1 < queue->tail && cal_saved_state_at(queue, n + 1)->time > start) {
         const double* next = cal_data_at(queue, n + 1);
@@ -158,8 +150,7 @@ static span span_at(const cal_world* world, int component, double time) {
     return s;
 }
 
-// What a unit sees of it.
-static cal_member_span member_span(const cal_contact_group* g, int unit, const span* s) {
+cal_member_span cal_group_member_span(const cal_contact_group* g, int unit, const cal_group_span* s) {
     const cal_group_member* u = &g->units[unit];
     return (cal_member_span){.q = s->from + u->first_q,
                              .v = s->from + g->at_v + u->first_v,
@@ -181,88 +172,33 @@ void cal_group_arrive(cal_world* world, int component) {
     data[arrival_time(g)] = end;
     if (queue->tail - queue->head < 2) return;
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
-    const span s = {.from = cal_data_at(queue, queue->tail - 2),
-                    .to = data,
-                    .length = end - start,
-                    .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
+    const cal_group_span s = {.from = cal_data_at(queue, queue->tail - 2),
+                              .to = data,
+                              .length = end - start,
+                              .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
     if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
     for (int i = 0; i < g->group.unit_count; i++) {
-        const cal_member_span own = member_span(g, i, &s);
+        const cal_member_span own = cal_group_member_span(g, i, &s);
         g->units[i].ops->bounds(&g->units[i], &own, data + g->at_bounds + CAL_BODY_BOUNDS * g->units[i].first_body);
     }
 }
 
 // Which of its unit's bodies a body is.
-static int body_of_unit(const cal_world* world, int body) {
+int cal_group_body_of_unit(const cal_world* world, int body) {
     return body - world->components[world->bodies[body].component].body;
 }
 
-// Whether the speeds that are shown of a unit are not those of its way. What a multibody has of its energy is known where nobody else in
-// the group has any.
-static bool has_own_speeds(const cal_contact_group* g, const cal_group_member* unit, const cal_member_span* s) {
-    bool own = s->to_q != NULL && (s->straight || (unit->varying && g->group.unit_count == 1));
-    for (int i = 0; s->bow != NULL && !own && i < unit->v_count; i++) own = s->bow[i] != 0.0;
-    return own;
-}
-
-static cal_status show_speeds(const cal_world* world, int body, double time, bool between, cal_motion* motion) {
-    const int component = cal_body_component(world, body, time);
-    if (component < 0 || !world->components[component].ops->stepped) return CAL_OK;
-    const cal_contact_group* g = group_of(world, component);
-    const int unit = unit_of(world, g, body);
-    const span s = span_at(world, component, time);
-    const cal_member_span own = member_span(g, unit, &s);
-    // Speeds of a cubic at its begin are those of the state, but for rounding.
-    const bool exact = own.to_q != NULL && s.t == 0.0 && !between && !g->units[unit].varying;
-    if ((s.t > 0.0 && !between) || !(exact || has_own_speeds(g, &g->units[unit], &own))) return CAL_OK;
-    return g->units[unit].ops->shown_speeds(&g->units[unit], world, body_of_unit(world, body), &own, motion);
-}
-
-cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
-    return show_speeds(world, body, time, false, motion);
-}
-
-cal_status cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
-    return show_speeds(world, body, time, true, motion);
-}
-
 bool cal_group_goes_straight(const cal_world* world, int component, double time) {
-    return span_at(world, component, time).straight;
+    return cal_group_span_at(world, component, time).straight;
 }
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
     const cal_contact_group* g = group_of(world, component);
     const int unit = unit_of(world, g, body);
-    const span s = span_at(world, component, time);
-    cal_member_span own = member_span(g, unit, &s);
+    const cal_group_span s = cal_group_span_at(world, component, time);
+    cal_member_span own = cal_group_member_span(g, unit, &s);
     own.unturned = !turning;
-    return g->units[unit].ops->motion(&g->units[unit], body_of_unit(world, body), &own, out);
-}
-
-cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
-    const cal_contact_group* g = group_of(world, component);
-    const int unit = unit_of(world, g, body);
-    const span s = span_at(world, component, time);
-    const cal_member_span own = member_span(g, unit, &s);
-    const cal_status status = g->units[unit].ops->state(&g->units[unit], &own, q, v);
-    if (status != CAL_OK || !has_own_speeds(g, &g->units[unit], &own)) return status;
-    return g->units[unit].ops->shown_numbers(&g->units[unit], world, &own, v);
-}
-
-cal_status cal_group_state(const cal_world* world, int component, double time, double* out) {
-    const cal_contact_group* g = group_of(world, component);
-    const span s = span_at(world, component, time);
-    memcpy(out, s.from, (size_t)(g->at_v + g->group.v_count) * sizeof *out);
-    if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
-        const cal_group_member* unit = &g->units[i];
-        const cal_member_span own = member_span(g, i, &s);
-        double* v = out + g->at_v + unit->first_v;
-        status = unit->ops->state(unit, &own, out + unit->first_q, v);
-        if (status == CAL_OK && has_own_speeds(g, unit, &own)) status = unit->ops->shown_numbers(unit, world, &own, v);
-    }
-    return status;
+    return g->units[unit].ops->motion(&g->units[unit], cal_group_body_of_unit(world, body), &own, out);
 }
 
 cal_flows* cal_group_flows(const cal_world* world, int component, double* data) {
@@ -273,7 +209,7 @@ cal_flows* cal_group_flows(const cal_world* world, int component, double* data) 
 // on curves between its states, and not where forces would have put them.
 cal_status cal_group_flowed(cal_world* world, int component, double time, cal_flows* out) {
     const cal_contact_group* g = group_of(world, component);
-    const span s = span_at(world, component, time);
+    const cal_group_span s = cal_group_span_at(world, component, time);
     const cal_queue* queue = &world->components[component].queue;
     int64_t n = cal_queue_find(queue, time);
     if (n < queue->head) n = queue->head;
@@ -299,10 +235,10 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
                             cal_motion_bounds* out) {
     (void)until;
     const cal_contact_group* g = group_of(world, component);
-    const span s = span_at(world, component, from);
+    const cal_group_span s = cal_group_span_at(world, component, from);
     out->until = s.end;
     if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
-    const int place = g->units[unit_of(world, g, body)].first_body + body_of_unit(world, body);
+    const int place = g->units[unit_of(world, g, body)].first_body + cal_group_body_of_unit(world, body);
     const double* bounds = s.bounds + CAL_BODY_BOUNDS * place;
     memcpy(out->acceleration, bounds, sizeof out->acceleration);
     out->slack = bounds[3], out->turn = bounds[4], out->twist = bounds[5];

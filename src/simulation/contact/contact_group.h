@@ -31,6 +31,13 @@ typedef struct cal_near_pair {
     double apart; // there is no contact as long as the ways of both since then and the margin are less together
 } cal_near_pair;
 
+// What one of several workers has found for such a pair; more contacts than these are looked for again.
+enum { CAL_LOOK_CONTACTS = 16 };
+typedef struct cal_group_look {
+    int near, count;
+    cal_group_contact contacts[CAL_LOOK_CONTACTS];
+} cal_group_look;
+
 typedef struct cal_contact_group {
     cal_group group; // what the integrator sees
     cal_group_member* units;
@@ -56,6 +63,8 @@ typedef struct cal_contact_group {
     cal_group_contact* found[2]; // contacts of the present search, and of the last one
     int found_capacity[2];
     bool searched; // there was one with these pairs
+    cal_group_look* looks;
+    int look_capacity;
     size_t memory_count;
     int at_v, at_bow, at_memory, at_rest; // in a state
     int at_arrival,
@@ -64,7 +73,26 @@ typedef struct cal_contact_group {
     int last_contacts;
     bool restless; // rows something that is driven
     double size;
+    // What speeds between two states are multiplied with where they are shown, for the last time that was asked for (group_shown.c).
+    struct {
+        bool known;
+        int64_t number, tail;
+        double begin, end, time, factor;
+    } shown;
 } cal_contact_group;
+
+// Two neighbouring states of a group about a time, and where between them it is.
+typedef struct cal_group_span {
+    const double *from, *to; // q and v at both ends, and the bow between; to is NULL after the last state
+    const double* bounds;    // of all members between them
+    int64_t number;          // of the first
+    double length, t, end;   // of the curve; when the second one is, where that was cut short
+    bool straight;           // free bodies go at constant speeds
+} cal_group_span;
+cal_group_span cal_group_span_at(const cal_world* world, int component, double time);
+// What a unit sees of it; and which of its unit's bodies a body is.
+cal_member_span cal_group_member_span(const cal_contact_group* group, int unit, const cal_group_span* span);
+int cal_group_body_of_unit(const cal_world* world, int body);
 
 // Numbers of a state from at_rest on. BEGIN and END: between which times its steps go; the check is due at END, and a state that is
 // not before it has no interval yet. CHECKED: of a state at END.
@@ -89,8 +117,9 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out);
 // Where a state of a free body's group is at a time, the speeds of that state, and not those on the way from it.
 cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion);
-// The speeds that users see.
+// The speeds that users see; and what they need of all groups at a time, before several threads ask for them.
 cal_status cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion);
+cal_status cal_groups_prepare_shown(cal_world* world, double time);
 // Whether free bodies go at constant speeds at a time.
 bool cal_group_goes_straight(const cal_world* world, int component, double time);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,

@@ -485,7 +485,8 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
 }
 
 int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int from) {
-    for (int i = 0, at = from; i < cache->count; i++, at = at + 1 < cache->count ? at + 1 : 0)
+    // What is behind the last one is of another look.
+    for (int i = 0, at = from < cache->count ? from : 0; i < cache->count; i++, at = at + 1 < cache->count ? at + 1 : 0)
         if (cache->contacts[at].key == key) return at;
     return CAL_NONE;
 }

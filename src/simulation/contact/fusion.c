@@ -73,10 +73,11 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
 static cal_status settle_members(cal_world* world, int component, double time, cal_error* error) {
     const cal_contact_group* g = world->components[component].group;
     cal_status status = CAL_OK;
+    cal_pairs_gather(world);
     for (int i = 0; status == CAL_OK && i < g->group.body_count; i++)
         if (world->bodies[g->bodies[i]].component >= 0)
             status = cal_body_stepped(world, g->bodies[i], component, time, error);
-    return status;
+    return cal_pairs_predict(world, status, error);
 }
 
 // Where a group goes on from its newest state: in the interval that the state is in, or in a new one, which ends at the next check

@@ -83,9 +83,9 @@ typedef struct cal_group_member_ops {
     cal_status (*motion)(const cal_group_member* unit, int body, const cal_member_span* span, struct cal_motion* out);
     cal_status (*state)(const cal_group_member* unit, const cal_member_span* span, double* q, double* v);
     void (*bounds)(const cal_group_member* unit, const cal_member_span* span, double* out);
-    // On a way that is straight or bowed, and of a multibody that is the only unit on any, its own speeds are not what is shown. v that is: that
-    // of the state where it begins, and from there on such that the kinetic energy goes from the one state's to the other's in
-    // proportion to time, as the potential one does; of multibodies both together. And the same as speeds of a body, whose pose is there.
+    // v that is shown between two states, but for a factor of the group (group_shown.c): that of the state where the way begins; on one that
+    // is straight, from there on such that the kinetic energy is in proportion to time, as the potential one is; on one that is bowed, from the one
+    // state's to the other's; else that of the way. And the same as speeds of a body, whose pose is there.
     cal_status (*shown_numbers)(const cal_group_member* unit, const struct cal_world* world,
                                 const cal_member_span* span, double* v);
     cal_status (*shown_speeds)(const cal_group_member* unit, const struct cal_world* world, int body,

@@ -21,6 +21,8 @@
 
 // Of what may overlap: ways are bowed to so much of it, and the rest is for what cubics of gaps are off by.
 static const double known_to = 0.75;
+// Of what a turn to either side makes of a displacement: what is left of that where most of it is taken into account half-way.
+static const double elsewhere = 0.1;
 // The square of how much radii of curvature of a shape may differ for its cubics to be trusted.
 static const double curved = 100.0;
 // × the change of speeds over h: a cubic between them is not bent more, |6 (m − v₀) − 2 (v₁ − v₀)| with the mean speed m between both.
@@ -268,12 +270,12 @@ static double miss_of(const cal_group_work* w, uint64_t key, int from, double be
 static bool needs_look(const cal_group_work* w) { return w->varies || w->group->folded; }
 
 // Contacts of the begin become those of the middle; those that are not there at the end are far away. Returns the deepest overlap. *sure:
-// there is none that this does not tell.
-static double find_middle(cal_group_work* w, double h, double allowed, bool* sure) {
+// there is none that this does not tell. *turned: what turns of bodies make of it elsewhere, at most.
+static double find_middle(cal_group_work* w, double h, double allowed, bool* sure, double* turned) {
     const cal_contact_cache *end = &w->cache, *begin = &w->far;
     double deepest = 0.0;
     int next = 0;
-    *sure = true;
+    *sure = true, *turned = 0.0;
     for (int k = 0; *sure && k < end->count; k++) {
         const cal_group_contact* contact = &end->contacts[k];
         const int at = cal_contact_cache_same(begin, contact->key, next);
@@ -300,7 +302,8 @@ static double find_middle(cal_group_work* w, double h, double allowed, bool* sur
         const double miss =
             needs_look(w) ? miss_of(w, contact->key, next, contact->gap, rate, there->gap, to_rate, h) : 0.0;
         contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed) - miss;
-        if (contact->gap < 0.0) contact->gap *= 1.0 + turn_of(w, contact, h);
+        const double more = contact->gap < 0.0 ? -contact->gap * turn_of(w, contact, h) : 0.0;
+        contact->gap -= more;
         for (int i = 0; i < 3; i++) {
             contact->normal[i] += there->normal[i];
             for (int side = 0; side < 2; side++)
@@ -309,7 +312,10 @@ static double find_middle(cal_group_work* w, double h, double allowed, bool* sur
         const double length = sqrt(cal_dot3(contact->normal, contact->normal));
         for (int i = 0; i < 3; i++) contact->normal[i] /= length;
         // What comes of points that are not the same on the way, whatever their key says, is no overlap.
-        if (contact->gap < deepest_gap) contact->gap = (double)INFINITY, *sure = false;
+        if (contact->gap < deepest_gap)
+            contact->gap = (double)INFINITY, *sure = false;
+        else
+            *turned = fmax(*turned, more);
         deepest = fmax(deepest, -contact->gap);
     }
     return deepest;
@@ -468,12 +474,15 @@ cal_status cal_work_bow(cal_group_work* w, double time, double h, const double* 
     w->report->overlaps = ends > fmax(allowed / known_to, begin);
     double depth = 0.0;
     if (status == CAL_OK && needs_look(w)) status = find_on_way(w, &w->last, time, h, 0.5, q, v, out, &depth, error);
-    const double deepest = status == CAL_OK ? find_middle(w, h, allowed, &sure) : 0.0;
+    double turned = 0.0;
+    const double deepest = status == CAL_OK ? find_middle(w, h, allowed, &sure, &turned) : 0.0;
     sure = sure && depth <= fmax(allowed / known_to, ends);
     if (status == CAL_OK && deepest > allowed) {
         status = place_on_way(w, time, h, 0.5 * h, q, v, out, error);
         if (status == CAL_OK) status = bow_more(w, time, h, 0.5 * h, out, error);
-        // Points of links do not go along with their joints; and others are not those that were meant where the bow has led them.
+        // Points of links do not go along with their joints; and others are not those that were meant where the bow has led them. Where much
+        // is lifted of what turns, a look half-way does not tell what is left elsewhere.
+        sure = sure && elsewhere * turned <= (1.0 / known_to - 1.0) * allowed;
         if (status == CAL_OK && sure && !w->varies)
             status = find_on_way(w, &w->last, time, h, 0.5, q, v, out, &depth, error);
         sure = sure && !w->varies && depth <= fmax(allowed / known_to, ends);

@@ -6,6 +6,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
 #include "simulation/contact/impact.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
@@ -29,8 +30,8 @@ bool cal_group_search_begin(cal_contact_group* g) {
 }
 
 void cal_group_search_end(cal_contact_group* g) {
-    void* const lists[] = {g->near_poses, g->placed, g->near,     g->search_poses,
-                           g->stays,      g->ways,   g->found[0], g->found[1]};
+    void* const lists[] = {g->near_poses, g->placed,   g->near,     g->search_poses, g->stays,
+                           g->ways,       g->found[0], g->found[1], g->looks};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -160,12 +161,16 @@ static cal_box* make_boxes(const cal_world* world, const cal_contact_group* g) {
     const double pad = 0.5 * (g->near_margin + g->near_skin);
     for (int i = 0; boxes != NULL && i < count; i++) {
         const double* pose = g->near_poses + 7 * i;
-        if (world->bodies[g->bodies[i]].geometry == NULL) { // touches nothing, and is nowhere
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        if (part->geometry == NULL) { // touches nothing, and is nowhere
             boxes[i] = (cal_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
             continue;
         }
         const cal_pose at = cal_pose_make(pose, pose + 3);
-        cal_geometry_box(world->bodies[g->bodies[i]].geometry, &at, &boxes[i]);
+        if (part->component < 0 && part->def.motion == CAL_FIXED) // a height field has many corners
+            boxes[i] = part->solid->box;
+        else
+            cal_geometry_box(part->geometry, &at, &boxes[i]);
         boxes[i] = cal_box_pad(&boxes[i], pad);
     }
     return boxes;
@@ -348,25 +353,77 @@ static bool reserve_found(cal_contact_group* g, int count) {
     return true;
 }
 
-// The contacts of a pair, behind the `count` that there are; false: no memory.
-static bool look_at_pair(const cal_world* world, cal_contact_group* g, cal_near_pair* near, double margin, int count) {
-    const int *place = near->place, bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
-    const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
+// Nothing is known of a pair but what its bodies' ways and reaches tell. Whether that is enough: it has no contacts.
+static bool is_apart(const cal_world* world, const cal_contact_group* g, cal_near_pair* near, double margin) {
+    const int* place = near->place;
+    const cal_sim_body *a = &world->bodies[g->bodies[place[0]]], *b = &world->bodies[g->bodies[place[1]]];
     double apart[3];
     for (int k = 0; k < 3; k++) apart[k] = g->placed[place[0]].position[k] - g->placed[place[1]].position[k];
-    const double sum = a->reach + b->reach + margin;
-    const double way = g->ways[place[0]] + g->ways[place[1]];
+    const double sum = a->reach + b->reach + margin, way = g->ways[place[0]] + g->ways[place[1]];
     near->count = 0, near->margin = margin, near->margins[0] = -INFINITY, near->margins[1] = margin;
     if (!g->stays[place[0]] || !g->stays[place[1]]) near->measured.piece_a = -1;
-    if (way + margin < near->apart || cal_dot3(apart, apart) > sum * sum) return true;
+    return way + margin < near->apart || cal_dot3(apart, apart) > sum * sum;
+}
+
+// Contacts of a pair that may have some, so many at most; how many there are.
+static int measure_pair(const cal_world* world, const cal_contact_group* g, cal_near_pair* near, double margin,
+                        cal_group_contact* out, int capacity) {
+    const int *place = near->place, bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
+    const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
     cal_contact found[PAIR_CONTACTS];
     int n = cal_contacts_for_margins(a->geometry, &g->placed[place[0]], b->geometry, &g->placed[place[1]], margin,
                                      near->margins, &near->measured, found, PAIR_CONTACTS);
     if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
-    if (!reserve_found(g, count + n)) return false;
-    for (int k = 0; k < n; k++) convert(world, bodies, place, &found[k], &g->found[0][count + k]);
+    for (int k = 0; k < n && k < capacity; k++) convert(world, bodies, place, &found[k], &out[k]);
     near->count = n;
+    const double way = g->ways[place[0]] + g->ways[place[1]];
     near->apart = n == 0 ? way + near->margins[1] - ROUNDING * (a->reach + b->reach) : -INFINITY;
+    return n;
+}
+
+// The contacts of a pair, behind the `count` that there are; false: no memory.
+static bool look_at_pair(const cal_world* world, cal_contact_group* g, cal_near_pair* near, double margin, int count) {
+    if (is_apart(world, g, near, margin)) return true;
+    if (!reserve_found(g, count + PAIR_CONTACTS)) return false;
+    measure_pair(world, g, near, margin, g->found[0] + count, PAIR_CONTACTS);
+    return true;
+}
+
+// --- By several workers -----------------------------------------------------------------------------------------------------------
+
+typedef struct looking {
+    const cal_world* world;
+    cal_contact_group* g;
+    double margin;
+} looking;
+
+static void look_at_one(void* user, int part) {
+    const looking* all = user;
+    cal_group_look* look = &all->g->looks[part];
+    look->count =
+        measure_pair(all->world, all->g, &all->g->near[look->near], all->margin, look->contacts, CAL_LOOK_CONTACTS);
+}
+
+// Looks at pairs of which nothing is known with the help of others; how many there were. What is not looked at here is looked at later.
+static int look_together(const cal_world* world, cal_contact_group* g, double margin) {
+    int count = 0;
+    if (!cal_domain_has_help(world)) return 0;
+    for (int i = 0; i < g->near_count; i++) {
+        if (is_known(g, &g->near[i], margin) || is_apart(world, g, &g->near[i], margin)) continue;
+        if (!cal_grow((void**)&g->looks, &g->look_capacity, count, sizeof *g->looks)) break;
+        g->looks[count++].near = i;
+    }
+    looking all = {world, g, margin};
+    cal_domain_share_out(world, count, look_at_one, &all);
+    return count;
+}
+
+// Takes over what was found for a pair; false: no memory.
+static bool take_look(const cal_world* world, cal_contact_group* g, const cal_group_look* look, double margin,
+                      int count) {
+    if (look->count > CAL_LOOK_CONTACTS) return look_at_pair(world, g, &g->near[look->near], margin, count);
+    if (!reserve_found(g, count + look->count)) return false;
+    if (look->count > 0) memcpy(g->found[0] + count, look->contacts, (size_t)look->count * sizeof *look->contacts);
     return true;
 }
 
@@ -383,9 +440,12 @@ cal_status cal_group_contacts(const cal_group* group, double time, const double*
     g->found[0] = g->found[1], g->found_capacity[0] = g->found_capacity[1];
     g->found[1] = last, g->found_capacity[1] = last_capacity;
     g->searched = false; // should there be no memory
-    for (int i = 0; i < g->near_count; i++) {
+    const int looks = look_together(world, g, margin);
+    for (int i = 0, next = 0; i < g->near_count; i++) {
         cal_near_pair* near = &g->near[i];
-        if (is_known(g, near, margin)) {
+        if (next < looks && g->looks[next].near == i) {
+            if (!take_look(world, g, &g->looks[next++], margin, count)) return CAL_NO_MEMORY;
+        } else if (is_known(g, near, margin)) {
             if (!reserve_found(g, count + near->count)) return CAL_NO_MEMORY;
             if (near->count > 0) memcpy(g->found[0] + count, last + near->first, (size_t)near->count * sizeof *last);
         } else if (!look_at_pair(world, g, near, margin, count))

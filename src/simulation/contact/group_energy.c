@@ -1,6 +1,6 @@
 // Energy of a step. Contacts add none, and a step that ends with more than it began with, and than motors, pushes and bodies that are moved
-// have worked for, is in error. Of free bodies steps are such that there is none (group_implicit.c). Masses of multibodies change on
-// the way, and where they are moved apart: what that adds, which is within the tolerance (group_step.c), is taken from their speeds again,
+// have worked for, is in error. Of free bodies steps are such that there is none (group_implicit.c), or next to none (group_step.c). Masses of multibodies change on the way, and where they are moved apart. What is
+// added is taken from speeds again,
 //
 //     v⁺ → s v⁺,    s² = 1 − gain / T        T: kinetic energy of the multibodies, or, where that is little, of all
 //
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const double rounding = 1e-12;   // of an energy
-static const double most_slowed = 0.25; // of the kinetic energy: an error that is larger is no rounding of a motion
+static const double most_slowed = 0.25; // of the multibodies' kinetic energy: more is taken from all
 
 cal_status cal_work_energy(const cal_group_work* w, double time, const double* q, const double* v, double* out,
                            cal_error* error) {
@@ -48,13 +48,15 @@ cal_status cal_work_slow_down(cal_group_work* w, double time, double h, const do
     if (status != CAL_OK || !(gain > known)) return status;
     bool all = false;
     status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
-    all = gain > most_slowed * kinetic;
-    if (status == CAL_OK && all) status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
-    if (status != CAL_OK || gain > most_slowed * kinetic) return status;
-    for (int i = 0; i < group->unit_count; i++) {
+    if (status == CAL_OK && !all && gain > most_slowed * kinetic) {
+        all = true;
+        status = find_kinetic(w, time, q, v, to, all, &kinetic, error);
+    }
+    if (status != CAL_OK) return status;
+    const double factor = sqrt(fmax(1.0 - gain / kinetic, 0.0));
+    for (int i = 0; kinetic > 0.0 && i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        for (int n = unit->first_v; (all || unit->varying) && n < unit->first_v + unit->v_count; n++)
-            v[n] *= sqrt(1.0 - gain / kinetic);
+        for (int n = unit->first_v; (all || unit->varying) && n < unit->first_v + unit->v_count; n++) v[n] *= factor;
     }
     w->report->slowed = gain;
     return CAL_OK;

@@ -59,6 +59,7 @@ enum { HALVES = 2 };
 static const double blink = 1e-6;  // of an interval: what moves in it nobody sees
 static const double least = 1e-15; // of a time: what is added to it and is not lost
 static const double growth = 2.0;
+static const double most_turned = 1.0;     // rad
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
@@ -537,6 +538,17 @@ static cal_status strike(cal_group_work* w, double time, double* q, double* v, d
     return cal_group_project(group, time, q, v, error);
 }
 
+// How long a step may be for what turns: a way knows turns by their ends, and looks at it (group_bow.c) are so many.
+static double longest_turn(const cal_group* group, const double* v) {
+    double fastest = 0.0;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        const double* spin = v + unit->first_v + 3;
+        if (!unit->varying) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
+    }
+    return fastest > 0.0 ? most_turned / fastest : (double)INFINITY;
+}
+
 static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                           double* scratch, int capacity, cal_group_report* report, cal_error* error) {
     cal_group_work w;
@@ -551,9 +563,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     w.close = allowed_miss(&w);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
-    const double smallest = length / SMALLEST_PART,
+    const double turning = longest_turn(group, v), smallest = fmin(length, turning) / SMALLEST_PART,
                  wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
-    double h = fmin(fmax(wish, smallest), left);
+    double h = fmin(fmax(wish, smallest), fmin(turning, left));
     // No crumb is left for a last step.
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;

@@ -1,12 +1,12 @@
 // A step of a contact group: computed by the integrator; and what it does to the energy.
 //
-// Contacts add no energy, so a gain that nobody worked for is an error of the step. Of free bodies the integrator takes none. Of
-// multibodies, whose masses change on the way, it does not know: there a step of which velocities are off by τ (|v| + s) may gain
+// Contacts add no energy, so a gain that nobody worked for is an error of the step. Of free bodies the integrator takes none, as long as contact
+// problems are solved: with mass ratios of more than a million they may not be. Of multibodies, whose masses change on the way, it does not know: there a step of which velocities are off by τ (|v| + s) may gain
 //
 //     τ (2 T + 2 √(T U)) + τ² (√T + √U)²         T kinetic energy, U that of the speed s (solver/account.h)
 //
 // with the tolerance τ and the speed s at which impacts end, before they are slowed down to what they had (group_energy.c), and what gains
-// more is taken again, half as long. So is a step on whose way bodies overlap, and no way that is near it is better (group_bow.c).
+// more is taken again, half as long. So is one of free bodies whose contact problem is so far from solved that it gains a share of their energy; and a step on whose way bodies overlap, and no way that is near it is better (group_bow.c).
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
@@ -15,7 +15,9 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { FIRST_CONTACTS = 64, SMALLEST_PART = 64 }; // of an interval
+enum { FIRST_CONTACTS = 64, SMALLEST_PART = 1024 }; // of an interval
+static const double unsolved = 0.25;                // of the kinetic energy
+static const double rounding = 1e-12;               // of an energy
 
 bool cal_group_reserve_scratch(cal_world* world, size_t count) {
     if (count <= world->scratch_count) return true;
@@ -65,7 +67,7 @@ static cal_status find_step(cal_world* world, int component, const double* numbe
 // What a step from one state's numbers to another's does to the energy, and who did it. *gain: what nobody did, and was there before it
 // was slowed down.
 static cal_status count_flows(cal_world* world, int component, double time, const double* from, double* to,
-                              double length, const cal_group_report* report, double* gain) {
+                              double length, const cal_group_report* report, double* gain, double* known) {
     double energy[2] = {0.0, 0.0}, work = 0.0;
     const cal_contact_group* g = world->components[component].group;
     cal_flows* flows = cal_group_flows(world, component, to);
@@ -80,26 +82,47 @@ static cal_status count_flows(cal_world* world, int component, double time, cons
     flows->closing += report->closing;
     flows->loss += world->group_ops->stores ? lost : fmax(lost, 0.0);
     *gain = world->group_ops->stores ? 0.0 : fmax(-lost, 0.0) + report->slowed;
+    *known = rounding * (fabs(energy[0]) + fabs(energy[1])) + g->group.tolerance * fabs(work);
     return status;
 }
 
-// Whether a gain is more than the tolerance makes of the kinetic energy at a state.
-static cal_status gains_much(cal_world* world, int component, const double* numbers, double gain, bool* out) {
+// The kinetic energy of a state's numbers.
+static cal_status find_kinetic(cal_world* world, int component, const double* numbers, double* out) {
     const cal_contact_group* g = world->components[component].group;
-    *out = false;
-    if (!(gain > 0.0) || !cal_group_varies(&g->group)) return CAL_OK;
     if (!cal_group_reserve_scratch(world, (size_t)g->at_arrival)) return CAL_NO_MEMORY;
     double moving = 0.0, resting = 0.0, *still = world->scratch;
     memcpy(still, numbers, (size_t)g->at_arrival * sizeof *still);
     memset(still + g->at_v, 0, (size_t)g->group.v_count * sizeof *still);
     cal_status status = cal_group_energy(world, component, numbers, &moving);
     if (status == CAL_OK) status = cal_group_energy(world, component, still, &resting);
-    double mass = 0.0;
+    *out = fmax(moving - resting, 0.0);
+    return status;
+}
+
+// Whether a gain is more than the tolerance makes of the kinetic energy at a state.
+static cal_status gains_much(cal_world* world, int component, const double* numbers, double gain, bool* out) {
+    const cal_contact_group* g = world->components[component].group;
+    double T = 0.0, mass = 0.0;
+    *out = false;
+    if (!(gain > 0.0)) return CAL_OK;
+    const cal_status status = find_kinetic(world, component, numbers, &T);
     for (int i = 0; i < g->group.body_count; i++)
         if (g->group.unit_of_body[i] >= 0) mass += world->bodies[g->bodies[i]].mass;
-    const double tolerance = g->group.tolerance, T = fmax(moving - resting, 0.0),
-                 U = 0.5 * mass * g->group.bounce_speed * g->group.bounce_speed, root = sqrt(T) + sqrt(U);
-    *out = gain > tolerance * (2.0 * T + 2.0 * sqrt(T * U)) + tolerance * tolerance * root * root;
+    const double tolerance = g->group.tolerance, U = 0.5 * mass * g->group.bounce_speed * g->group.bounce_speed,
+                 root = sqrt(T) + sqrt(U);
+    *out = cal_group_varies(&g->group)
+               ? gain > tolerance * (2.0 * T + 2.0 * sqrt(T * U)) + tolerance * tolerance * root * root
+               : gain > unsolved * (T + U);
+    return status;
+}
+
+// Free bodies lose what they have gained, as multibodies do (group_energy.c).
+static cal_status take_away(cal_world* world, int component, double gain, double* trial) {
+    const cal_contact_group* g = world->components[component].group;
+    double T = 0.0;
+    const cal_status status = find_kinetic(world, component, trial, &T);
+    const double factor = sqrt(fmax(1.0 - gain / T, 0.0));
+    for (int i = 0; T > 0.0 && i < g->group.v_count; i++) trial[g->at_v + i] *= factor;
     return status;
 }
 
@@ -109,12 +132,14 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
     int64_t rejected = 0, solves = 0, newton = 0;
     for (bool again = true; again;) {
         cal_group_interval reached = part;
-        double gain = 0.0;
+        double gain = 0.0, known = 0.0;
         cal_status status = find_step(world, component, numbers, &reached, trial, out, error);
         if (status != CAL_OK) return status;
         const double length = reached.time - interval->time;
-        status = count_flows(world, component, interval->time, numbers, trial, length, out, &gain);
-        if (status == CAL_OK) status = gains_much(world, component, numbers, gain, &again);
+        status = count_flows(world, component, interval->time, numbers, trial, length, out, &gain, &known);
+        const bool gains = gain > known;
+        again = false;
+        if (status == CAL_OK && gains) status = gains_much(world, component, numbers, gain, &again);
         again = again || out->overlaps;
         if (status != CAL_OK)
             return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
@@ -123,6 +148,9 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
         rejected += again;
         part.end = interval->time + 0.5 * length;
         if (!again) interval->time = reached.time;
+        if (!again && gains && !cal_group_varies(&world->components[component].group->group))
+            status = take_away(world, component, gain, trial);
+        if (status != CAL_OK) return cal_fail(error, status, "out of memory for a contact group");
     }
     out->rejected = rejected, out->solves = solves, out->newton = newton;
     return CAL_OK;

@@ -175,10 +175,12 @@ cal_status cal_group_join(cal_world* world, int component, int* made, cal_error*
     // an interval longer.
     const double from = world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time;
     const bool stepped = cal_saved_state_at(queue, queue->tail - 1)->kind == CAL_STEP && from == time;
+    cal_pairs_gather(world);
     for (int i = 0; status == CAL_OK && i < g->group.body_count - g->other_count; i++)
         if (world->bodies[g->bodies[i]].form != CAL_FORM_NONE &&
             !(stepped && *cal_body_presence(world, g->bodies[i]).box_end == time))
             status = cal_box_sweep(world, g->bodies[i], from, time, error);
+    status = cal_pairs_predict(world, status, error);
     if (status == CAL_OK) status = add(world, &c, component, time, error);
     const int pairs = c.merge.pair_count;
     for (int i = 0; status == CAL_OK && i < c.count; i++)

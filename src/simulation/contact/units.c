@@ -249,6 +249,10 @@ static cal_status free_shown_numbers(const cal_group_member* unit, const cal_wor
         memcpy(v, s->v, 6 * sizeof *v);
         return CAL_OK;
     }
+    bool bowed = false;
+    for (int i = 0; s->bow != NULL && !bowed && i < 6; i++) bowed = s->bow[i] != 0.0;
+    double q[7];
+    if (!s->straight && !bowed) return free_state(unit, s, q, v);
     // What a bow lifts is slower for it.
     const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
     const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);

@@ -432,19 +432,23 @@ static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* err
     return status;
 }
 
+// Whether a group is in charge of one of two bodies, and would be of both.
+static bool has_group(const cal_world* whole, const cal_pair* pair) {
+    const cal_sim_body *a = &whole->bodies[pair->body[0]], *b = &whole->bodies[pair->body[1]];
+    return (cal_component_is_fused(&whole->components[a->component]) ||
+            cal_component_is_fused(&whole->components[b->component])) &&
+           cal_group_is_inner(whole, pair->body[0], pair->body[1]);
+}
+
 // Whether a body is likely to meet the group of another one before a time. Nobody knows how a group goes on: if both go on as they do, the balls about
 // the two overlap by then, or so soon after that one joins. To be wrong costs a rollback.
-static bool is_likely(cal_domains* d, const cal_pair* pair, double end) {
+static bool is_likely(const cal_domains* d, cal_world* border, const cal_pair* pair, double end) {
     const cal_world* whole = d->whole;
     const cal_sim_body *a = &whole->bodies[pair->body[0]], *b = &whole->bodies[pair->body[1]];
-    if (!cal_component_is_fused(&whole->components[a->component]) &&
-        !cal_component_is_fused(&whole->components[b->component]))
-        return false;
-    if (!cal_group_is_inner(whole, pair->body[0], pair->body[1])) return false;
     cal_motion at[2];
     double apart = 0.0, closing = 0.0;
     for (int k = 0; k < 2; k++)
-        if (cal_body_at(d->border, pair->body[k], d->begin, &at[k]) != CAL_OK) return false;
+        if (cal_body_at(border, pair->body[k], d->begin, &at[k]) != CAL_OK) return false;
     for (int i = 0; i < 3; i++) {
         const double way = at[1].pose.position[i] - at[0].pose.position[i];
         apart += way * way;
@@ -466,11 +470,26 @@ static cal_status want_known(cal_domains* d, const cal_world* border, double end
     return status;
 }
 
-static cal_status want_likely(cal_domains* d, const cal_world* border, double end, cal_error* error) {
+// Pairs that a domain keeps which are likely to meet, or of which somebody has to be advanced to tell.
+static void list_likely(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    cal_world* border = own->border;
     cal_status status = CAL_OK;
+    own->later_count = 0;
     for (int i = 0; status == CAL_OK && i < border->table.pair_count; i++) {
         const cal_pair* pair = &border->table.pairs[i];
-        if (pair->event >= 0 && is_likely(d, pair, end)) status = want_pair(d, pair, error);
+        if (pair->event < 0 || !has_group(d->whole, pair)) continue;
+        const bool known = is_known(border, pair->body[0], d->begin) && is_known(border, pair->body[1], d->begin);
+        if (!known || is_likely(d, border, pair, d->end)) status = keep_later(own, i, &own->error);
+    }
+    own->status = status;
+}
+
+static cal_status want_likely(cal_domains* d, const cal_domain* own, double end, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < own->later_count; i++) {
+        const cal_pair* pair = &own->border->table.pairs[own->later[i]];
+        if (is_likely(d, own->border, pair, end)) status = want_pair(d, pair, error);
     }
     return status;
 }
@@ -480,13 +499,16 @@ static cal_status want_likely(cal_domains* d, const cal_world* border, double en
 static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* error) {
     bool due = false;
     for (int i = 1; i <= d->count; i++) due |= cal_events_due(&d->domains[i].border->events) < end;
-    cal_status status = ran && due ? cal_domains_run(d, look_at_own, error) : CAL_OK;
+    const bool likely = !ran && d->grouping;
+    cal_status status = ran && due ? cal_domains_run(d, look_at_own, error)
+                        : likely   ? cal_domains_run(d, list_likely, error)
+                                   : CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) {
         const cal_world* border = d->domains[i].border;
         if (!cal_domain_is_own(d, i)) continue;
         if (ran && due) status = look_at_due(&d->domains[i], end, false, error);
         if (status == CAL_OK) status = want_known(d, border, end, error);
-        if (status == CAL_OK && !ran && d->grouping) status = want_likely(d, border, end, error);
+        if (status == CAL_OK && likely) status = want_likely(d, &d->domains[i], end, error);
     }
     return status;
 }

@@ -11,10 +11,7 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum {
-    FEW_WINDOWS = 64, // after so many loads of domains are looked at in any case
-    LARGE = 1024      // bodies of a domain of which few are near its border
-};
+enum { FEW_WINDOWS = 64 }; // after so many loads of domains are looked at in any case
 
 static void add_boxes(const cal_world* whole, int component, cal_cluster* c) {
     const cal_component* own = &whole->components[component];
@@ -59,6 +56,7 @@ static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
     for (int i = first; enough && i < end; i++) {
         cal_sim_body* part = &d->whole->bodies[i];
         part->noted = 0;
+        part->past_from = (double)NAN;
         part->prescribed = -1;
         own->moving += part->component >= 0;
         own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
@@ -120,7 +118,7 @@ static cal_status find_clusters(cal_domains* d, cal_clusters* out, cal_error* er
 
 // --- By load ------------------------------------------------------------------------------------------------------------------
 
-// What the domains have done since the last look: counts, the same in every run and on all ranks, and no times.
+// What the domains have done since the last look: counts, the same on all ranks, and no times.
 static void find_loads(cal_domains* d) {
     for (int i = 1; i <= d->count; i++) d->domains[i].load = (double)(d->domains[i].work - d->domains[i].seen_work);
 }
@@ -337,11 +335,11 @@ static void open_domains(cal_domains* d) {
 }
 
 // Whether several domains for each processor are worth what they tell each other: where the impacts of most bodies that move are searched for, which
-// takes several times as long as a formula; and where they are large. What a domain needs is then more likely in a core's caches.
+// takes several times as long as a formula.
 static bool are_several_worth(const cal_domains* d) {
     int moving = 0, balls = 0;
     for (int i = 1; i <= d->count; i++) moving += d->domains[i].moving, balls += d->domains[i].balls;
-    return 2 * balls < moving || moving / d->capacity >= LARGE;
+    return 2 * balls < moving;
 }
 
 // Components that come to a domain, in the order of their numbers, which is that of memory.

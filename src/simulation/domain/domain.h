@@ -112,6 +112,8 @@ typedef struct cal_domain {
     double cost;             // of its events in the last window, s
     double next_cost;        // of those in the present one
     int worker;              // whose turn it is first
+    int runner;              // the worker that has taken it in this run
+    double spared;           // of a world that is priced: of `spent`, what it does not take with help (help.c)
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
@@ -217,6 +219,14 @@ typedef struct cal_domains {
     int component_s_count;
     int *timed, timed_count, timed_capacity;
     double largest_s, clock;
+    // Of help for busy domains (help.c): what each worker offers; whether workers help in this run, how many of them have domains left to take, and how many have
+    // none; what help took so far. Of a world that is priced: what help would spare, and any number of helpers.
+    struct cal_offer* offers;
+    bool helps;
+    atomic_int at_work, idle;
+    atomic_llong helped_ns;
+    double helped_s; // in the last run
+    double spared_s, spared_most_s;
     double end; // of a run
     void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
@@ -309,7 +319,7 @@ cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_erro
 // those that nobody has come to; how long the last tasks take so many processors (turns.c).
 void cal_domains_begin_turns(cal_domains* d); // of new domains
 void cal_domains_take_turns(cal_domains* d);
-void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain));
+void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain, int worker));
 double cal_domains_span(const cal_domains* d);
 double cal_domains_span_of_loads(const cal_domains* d); // the same of what they did since the last look
 // Runs a task for every domain of this rank, or of all, on all workers (run.c); the first error of them.
@@ -322,6 +332,14 @@ int cal_domains_worth(const cal_world* world, int processors);
 cal_status cal_world_divide_among(cal_world* world, int processors, int turns, cal_error* error);
 bool cal_domains_pay(cal_domains* d);
 void cal_world_add_report(cal_world_report* to, cal_world_report* from); // which is nothing then
+// An event's work in parts that have nothing to do with each other, which are done by the worker of a domain and by those that have nothing left to do in this run
+// (help.c). Whether there is anybody who helps: otherwise parts are not worth making.
+typedef void cal_part_task(void* user, int part);
+void cal_domain_share_out(const cal_world* world, int count, cal_part_task* task, void* user);
+bool cal_domain_has_help(const cal_world* world);
+cal_status cal_domains_begin_help(cal_domains* d, cal_error* error);
+void cal_domains_help(cal_domains* d, int worker); // until no worker has a domain left
+double cal_elapsed_time(void);                     // s, of a clock that goes on while a thread waits
 // Of a world that is priced (price.c): the component that an event is of, −1: a driven body's; the time since the last event is that component's; the
 // end of a window.
 int cal_price_owner(const cal_world* view, const struct cal_event_slot* slot);

@@ -76,6 +76,7 @@ static void destroy_view(cal_world* view) {
                            view->changes,
                            view->stack,
                            view->partners,
+                           view->searches,
                            view->scratch,
                            view->impacts,
                            view->log.events,
@@ -133,6 +134,7 @@ void cal_domains_destroy(cal_world* world) {
                            d->joined,
                            d->prescribed,
                            d->order,
+                           d->offers,
                            d->loads,
                            d->component_s,
                            d->timed,
@@ -173,7 +175,8 @@ cal_status cal_domains_create(cal_world* whole, int processors, int turns, int w
     if (enough) {
         d->border = d->domains[1].border;
         cal_domains_begin_turns(d);
-        const cal_status status = d->ranks != NULL ? cal_mail_create(d, error) : CAL_OK;
+        cal_status status = cal_domains_begin_help(d, error);
+        if (status == CAL_OK && d->ranks != NULL) status = cal_mail_create(d, error);
         if (status != CAL_OK) cal_domains_destroy(whole);
         return status;
     }

@@ -103,6 +103,7 @@ cal_status cal_domains_put_pair(cal_domains* d, const cal_carried_pair* c, cal_e
 
 cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error) {
     cal_sim_body* part = &d->whole->bodies[body];
+    part->past_from = (double)NAN; // this rank may have seen it go another way
     if (to->domain == CAL_DOMAIN_WHOLE) return CAL_OK;
     cal_box_extend(&d->domains[to->domain].extent, box);
     const bool noted = part->noted == d->round;

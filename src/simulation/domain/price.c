@@ -44,8 +44,8 @@ int cal_price_owner(const cal_world* view, const cal_event_slot* slot) {
 }
 
 cal_status cal_price_event(cal_domains* d, int component, cal_error* error) {
-    const double before = d->clock;
-    d->clock = cal_processor_time();
+    const double before = d->clock + d->spared_most_s;
+    d->clock = cal_processor_time(), d->spared_most_s = 0.0;
     if (component < 0) return CAL_OK;
     if (component >= d->component_s_count) {
         const int count = d->whole->component_capacity;
@@ -60,7 +60,7 @@ cal_status cal_price_event(cal_domains* d, int component, cal_error* error) {
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for the price of a world");
         d->timed[d->timed_count++] = component;
     }
-    d->component_s[component] += d->clock - before;
+    d->component_s[component] += fmax(d->clock - before, 0.0);
     return CAL_OK;
 }
 

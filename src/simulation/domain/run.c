@@ -80,7 +80,7 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
 }
 
 // What events have done so far, each of which takes about as long as an event with none: looks at the distance of two bodies, and iterations of the
-// contact problem. Counts, the same in every run and on all ranks.
+// contact problem. Counts, the same on all ranks; on threads searches with help may end a little sooner.
 static int64_t work_of(const cal_world* view) { return view->report.checks + view->report.group_newton; }
 
 static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
@@ -121,43 +121,51 @@ static void run_one(cal_domains* d, int domain) {
     cal_border_extend(d, domain);
 }
 
-// s, of a clock that goes on while a thread waits.
-static double elapsed_time(void) {
+double cal_elapsed_time(void) {
     struct timespec time;
     if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0.0;
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void run_if_free(cal_domains* d, int domain) {
-    if (atomic_exchange(&d->domains[domain].taken, 1)) return;
-    const double begin = cal_processor_time();
+static void run_if_free(cal_domains* d, int domain, int worker) {
+    cal_domain* own = &d->domains[domain];
+    if (atomic_exchange(&own->taken, 1)) return;
+    const double begin = cal_processor_time(), spared = d->priced ? d->spared_s : 0.0;
+    own->runner = worker;
     d->task(d, domain);
-    d->domains[domain].spent = cal_processor_time() - begin;
+    own->spent = cal_processor_time() - begin;
+    if (d->priced) own->spared = d->spared_s - spared;
 }
 
-static void run_some(void* argument, int worker) { cal_domains_run_some(argument, worker, run_if_free); }
+static void run_some(void* argument, int worker) {
+    cal_domains_run_some(argument, worker, run_if_free);
+    cal_domains_help(argument, worker);
+}
 
 // On ranks one core runs all domains of its own, or of all.
 static void run_alone(cal_domains* d, bool all) {
     for (int i = 1; i <= d->count; i++)
-        if (all || cal_domain_is_own(d, i)) run_if_free(d, i);
+        if (all || cal_domain_is_own(d, i)) run_if_free(d, i, 0);
 }
 
 static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal_error* error) {
-    const double begin = cal_processor_time(), began = elapsed_time();
+    const double begin = cal_processor_time(), began = cal_elapsed_time();
     for (int i = 1; i <= d->count; i++) {
         atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
-        d->domains[i].spent = 0.0;
+        d->domains[i].spent = d->domains[i].spared = 0.0;
     }
     d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->ranks == NULL && d->workers > 1 && machine != NULL) {
+        // Where threads share cores, one would wait for a helper that has none.
+        d->helps = task == run_one && (d->given || !machine->crowded);
+        atomic_store(&d->at_work, d->workers);
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
         if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
     } else {
         run_alone(d, all);
     }
-    double sum = 0.0;
+    double sum = d->helped_s = 1e-9 * (double)atomic_exchange(&d->helped_ns, 0);
     for (int i = 1; i <= d->count; i++) {
         sum += d->domains[i].spent;
         if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
@@ -166,7 +174,7 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     if (task != run_one) d->border_s += sum;
     d->domains_s += sum;
     if (d->ranks == NULL) d->busiest_s += cal_domains_span(d);
-    d->together_s += elapsed_time() - began;
+    d->together_s += cal_elapsed_time() - began;
     d->between_s -= cal_processor_time() - begin;
     // The first of those that failed.
     const cal_domain* failed = NULL;
@@ -313,7 +321,7 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
-        if (first && d->ranks == NULL) *first_work = count_work(d);
+        if (first && d->ranks == NULL) d->first_s += d->helped_s, *first_work = count_work(d);
         if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
         if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);
         d->shown_s = 0.0;

@@ -55,28 +55,35 @@ void cal_domains_take_turns(cal_domains* d) {
     }
 }
 
-void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain)) {
+void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain, int worker)) {
     for (int k = 0; k < d->count; k++)
-        if (d->domains[d->order[k]].worker == worker) run(d, d->order[k]);
+        if (d->domains[d->order[k]].worker == worker) run(d, d->order[k], worker);
     for (int k = 0; k < d->count; k++)
-        if (!atomic_load_explicit(&d->domains[d->order[k]].taken, memory_order_relaxed)) run(d, d->order[k]);
+        if (!atomic_load_explicit(&d->domains[d->order[k]].taken, memory_order_relaxed)) run(d, d->order[k], worker);
 }
 
 // What the processors take for some numbers, one of each domain, the largest first.
-static double span_of(const cal_domains* d, const double* (*number)(const cal_domain* domain)) {
+static double span_of(const cal_domains* d, double (*number)(const cal_domain* domain)) {
     double span = 0.0;
     const int processors = d->ranks != NULL ? workers_of(d) : d->processors;
     for (int i = 0; i < processors; i++) d->loads[i] = 0.0;
     for (int k = 0; k < d->count; k++) {
         const int first = d->ranks != NULL ? d->domains[d->order[k]].worker : least_loaded(d->loads, processors);
-        d->loads[first] += *number(&d->domains[d->order[k]]);
+        d->loads[first] += number(&d->domains[d->order[k]]);
         span = fmax(span, d->loads[first]);
     }
     return span;
 }
 
-static const double* time_of(const cal_domain* domain) { return &domain->spent; }
-static const double* load_of(const cal_domain* domain) { return &domain->load; }
+static double time_of(const cal_domain* domain) { return domain->spent - domain->spared; }
+static double load_of(const cal_domain* domain) { return domain->load; }
 
-double cal_domains_span(const cal_domains* d) { return span_of(d, time_of); }
+// What help spares one processor the others do.
+double cal_domains_span(const cal_domains* d) {
+    double all = 0.0, spared = 0.0;
+    for (int i = 1; i <= d->count; i++) all += d->domains[i].spent, spared += d->domains[i].spared;
+    const double span = span_of(d, time_of);
+    return spared > 0.0 ? fmax(span, all / d->processors) : span;
+}
+
 double cal_domains_span_of_loads(const cal_domains* d) { return span_of(d, load_of); }

@@ -218,13 +218,39 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
     return status;
 }
 
-static cal_status move_box(cal_world* world, int body, double from, double to, int* began, cal_error* error) {
-    cal_box box;
-    cal_broad_changes changes;
+static cal_status sweep(cal_world* world, int body, double from, double to, cal_box* box) {
+    if (sweep_flight(world, body, from, to, box)) return CAL_OK;
+    const cal_status status = cal_body_ops(world, body)->box(world, body, from, to, box);
+    return status == CAL_OK ? hold_longer(world, body, from, to, box) : status;
+}
+
+// The ways of a free body from the beginning of a window to a time, from which on it goes another way: what was looked at before is kept, so that a body that
+// collides many times in a window is not followed from its beginning each time. What was undone since is in it, too: a box may hold more than it must.
+static cal_status sweep_past(cal_world* world, int body, double from, double time, cal_box* box) {
+    cal_sim_body* part = &world->bodies[body];
+    if (part->past_from != from) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
+    part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
-    if (!sweep_flight(world, body, from, to, &box)) {
-        status = cal_body_ops(world, body)->box(world, body, from, to, &box);
-        if (status == CAL_OK) status = hold_longer(world, body, from, to, &box);
+    if (part->past_until < time) {
+        status = sweep(world, body, part->past_until, time, box);
+        if (status == CAL_OK) cal_box_extend(&part->past, box), part->past_until = time;
+    }
+    *box = part->past;
+    return status;
+}
+
+// from: what comes back may be from there on; at: where the present motion begins.
+static cal_status move_box(cal_world* world, int body, double from, double at, double to, int* began,
+                           cal_error* error) {
+    cal_box box, past;
+    cal_broad_changes changes;
+    // A driven body is in all domains.
+    const bool kept = from < at && world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
+                      cal_body_ops(world, body)->single;
+    cal_status status = sweep(world, body, kept ? at : from, to, &box);
+    if (status == CAL_OK && kept) {
+        status = sweep_past(world, body, from, at, &past);
+        cal_box_extend(&box, &past);
     }
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
@@ -295,21 +321,23 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
-    return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time,
+    return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time, time,
                     *here.box_end, began, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {
     int began = 0;
     *cal_body_presence(world, body).box_end = to;
-    const cal_status status = move_box(world, body, from, to, &began, error);
+    const cal_status status = move_box(world, body, from, to, to, &began, error);
     return status == CAL_OK ? begin_pairs(world, body, began, from, error) : status;
 }
 
 cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error) {
     int began = 0;
-    const cal_status status = renew(world, body, time, &began, error);
-    return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
+    cal_pairs_gather(world);
+    cal_status status = renew(world, body, time, &began, error);
+    if (status == CAL_OK) status = begin_pairs(world, body, began, time, error);
+    return cal_pairs_predict(world, status, error);
 }
 
 // Whether a pair is one that a group has been in charge of since it began, of two that stay in it: nothing is to be searched.

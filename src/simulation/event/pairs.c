@@ -6,6 +6,7 @@
 #include "simulation/component.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/motion/search.h"
 #include "simulation/state/graph.h"
@@ -332,11 +333,16 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
     return CAL_OK;
 }
 
-cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
-                         cal_error* error) {
+// Whether two do not collide by events: a group is in charge of them, or they are being moved apart.
+static bool is_off(const cal_world* world, const cal_pair* p, double time, cal_prediction* out) {
     const bool off = !world->placing && cal_component_holds(world, p->body[0], p->body[1], time);
     *out = (cal_prediction){.time = (double)INFINITY, .off = off};
-    if (off || world->placing) return CAL_OK;
+    return off || world->placing;
+}
+
+cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
+                         cal_error* error) {
+    if (is_off(world, p, time, out)) return CAL_OK;
     const horizon h = horizon_of(world, p, time, boxed);
     return look_within(world, p, time, &h, out, error);
 }
@@ -360,10 +366,20 @@ bool cal_pair_waits(const cal_world* world, const cal_pair* p, double time, cal_
     return overlap[0] > time;
 }
 
+// A prediction that waits for others: from when on; then how far a search goes, and what it found.
+struct cal_pair_search {
+    int pair;
+    double time;
+    horizon h;
+    cal_prediction found;
+    cal_status status;
+    int64_t checks, predictions;
+};
+
 // What most predictions come to, of what flies from its newest state on, without looking for that state again and again. The same as what
-// follows, where it applies; false: it does not.
-static bool predict_flight(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_status* status,
-                           cal_error* error) {
+// follows, where it applies; false: it does not. As foresee says.
+static bool foresee_flight(cal_world* world, const cal_pair* p, double time, cal_prediction* out, bool* known,
+                           horizon* h) {
     cal_hit hit;
     double overlap[2];
     if (world->placing) return false;
@@ -371,14 +387,39 @@ static bool predict_flight(cal_world* world, const cal_pair* p, double time, cal
     if (found == CAL_FLIGHT_OF_BALLS) {
         world->report.predictions++;
         *out = (cal_prediction){.time = hit.time, .hit = hit.time < (double)INFINITY};
+        *known = true;
         return true;
     }
     if (found == CAL_NO_FLIGHT || world->domain == CAL_DOMAIN_BORDER) return false;
     *out = (cal_prediction){.time = overlap[0]};
-    if (overlap[0] > time) return true;
-    const horizon h = horizon_of_overlap(world, p, time, overlap, false);
-    *status = look_within(world, p, time, &h, out, error);
+    *known = overlap[0] > time;
+    if (!*known) *h = horizon_of_overlap(world, p, time, overlap, false);
     return true;
+}
+
+// What comes of a pair from a time on, as far as that takes no search; false: how far one goes.
+static bool foresee(cal_world* world, const cal_pair* p, double time, cal_prediction* out, horizon* h) {
+    bool known;
+    if (foresee_flight(world, p, time, out, &known, h)) return known;
+    if (cal_pair_waits(world, p, time, out) || is_off(world, p, time, out)) return true;
+    *h = horizon_of(world, p, time, world->domain == CAL_DOMAIN_BORDER);
+    return false;
+}
+
+// What is due before a time, of motions that have not changed before that, comes first: a domain may have gone on without knowing of it.
+static bool is_due_before(const cal_world* world, const cal_pair* p, double time) {
+    return cal_events_time(&world->events, p->event) < time;
+}
+
+static cal_status predict(cal_world* world, int pair, double time, cal_error* error) {
+    const cal_pair* p = &world->table.pairs[pair];
+    if (is_due_before(world, p, time)) return CAL_OK;
+    cal_prediction found;
+    horizon h;
+    cal_status status = CAL_OK;
+    if (!foresee(world, p, time, &found, &h)) status = look_within(world, p, time, &h, &found, error);
+    if (status == CAL_OK) cal_pair_take(world, pair, &found);
+    return status;
 }
 
 cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
@@ -386,18 +427,99 @@ cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* 
     // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
     // others did then may be forgotten.
     const double time = fmax(when, world->gvt);
-    // What is due before that, of motions that have not changed before that, comes first: a domain may have gone on without knowing of it.
-    if (cal_events_time(&world->events, p->event) < time) return CAL_OK;
     if (world->def.loop != CAL_TIMEWARP && !world->placing &&
         !cal_component_holds(world, p->body[0], p->body[1], time)) {
+        if (is_due_before(world, p, time)) return CAL_OK;
         p->off = false;
         if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
         return schedule_bound(world, p, time, error);
     }
-    cal_prediction found;
+    if (world->gathering == 0) return predict(world, pair, time, error);
+    if (!cal_grow((void**)&world->searches, &world->search_capacity, world->search_count, sizeof *world->searches))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    world->searches[world->search_count++] = (cal_pair_search){.pair = pair, .time = time};
+    return CAL_OK;
+}
+
+// --- Several at once ----------------------------------------------------------------------------------------------------------
+
+void cal_pairs_gather(cal_world* world) {
+    if (world->gathering > 0 || cal_domain_has_help(world)) world->gathering++;
+}
+
+// Whether where a body is until a time is known to whoever looks, so that nothing is written.
+static bool is_known(const cal_world* world, int body, double until) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0) return part->def.motion == CAL_FIXED;
+    const cal_component* c = &world->components[part->component];
+    return (c->ops->single && cal_component_is_fused(c)) || cal_free_body_is_known(world, body, until);
+}
+
+// Follows a body as far as others look at it, where it flies.
+static bool make_known(cal_world* world, int body, double until) {
+    const cal_sim_body* part = &world->bodies[body];
+    cal_motion at;
+    if (part->component >= 0 && world->components[part->component].ops->single && !is_known(world, body, until) &&
+        cal_body_at(world, body, until, &at) != CAL_OK)
+        return false; // fails where it is looked at
+    return is_known(world, body, until);
+}
+
+// Whether another worker can search for a pair, and that is worth its while: as far as its boxes go at least.
+static bool can_share(cal_world* world, const cal_pair* p, horizon* h) {
+    if (p->kind != CAL_PAIR_GENERAL || h->exact || h->clear > h->end) return false;
+    if (is_known(world, p->body[0], h->end) && is_known(world, p->body[1], h->end)) return true;
+    const double until = fmin(h->end, boxes_end(world, p));
+    if (h->clear > until || !make_known(world, p->body[0], until) || !make_known(world, p->body[1], until))
+        return false;
+    h->last = h->last && until == h->end;
+    h->end = until;
+    return true;
+}
+
+// Counts go into a world of the part's own.
+static void search_one(void* user, int part) {
+    const cal_world* world = user;
+    cal_pair_search* search = &world->searches[part];
+    cal_world own = *world;
+    own.report.checks = own.report.predictions = 0;
+    search->status = look_within(&own, &own.table.pairs[search->pair], search->time, &search->h, &search->found, NULL);
+    search->checks = own.report.checks, search->predictions = own.report.predictions;
+}
+
+// What others cannot search for is predicted at once, and so is what takes no search.
+static cal_status begin_searches(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
-    if (!predict_flight(world, p, time, &found, &status, error) && !cal_pair_waits(world, p, time, &found))
-        status = cal_pair_look(world, p, time, world->domain == CAL_DOMAIN_BORDER, &found, error);
-    if (status == CAL_OK) cal_pair_take(world, pair, &found);
+    int kept = 0;
+    for (int i = 0; status == CAL_OK && i < world->search_count; i++) {
+        cal_pair_search search = world->searches[i];
+        const cal_pair* p = &world->table.pairs[search.pair];
+        if (p->event < 0 || is_due_before(world, p, search.time)) continue; // or it is gone: its boxes have parted
+        if (foresee(world, p, search.time, &search.found, &search.h))
+            cal_pair_take(world, search.pair, &search.found);
+        else if (can_share(world, p, &search.h))
+            world->searches[kept++] = search;
+        else
+            status = predict(world, search.pair, search.time, error);
+    }
+    world->search_count = kept;
+    return status;
+}
+
+cal_status cal_pairs_predict(cal_world* world, cal_status status, cal_error* error) {
+    if (world->gathering == 0 || --world->gathering > 0) return status;
+    if (status == CAL_OK) status = begin_searches(world, error);
+    if (status == CAL_OK) cal_domain_share_out(world, world->search_count, search_one, world);
+    for (int i = 0; status == CAL_OK && i < world->search_count; i++) {
+        const cal_pair_search* search = &world->searches[i];
+        if (is_due_before(world, &world->table.pairs[search->pair], search->time)) continue;
+        world->report.checks += search->checks;
+        world->report.predictions += search->predictions;
+        if (search->status == CAL_OK)
+            cal_pair_take(world, search->pair, &search->found);
+        else
+            status = predict(world, search->pair, search->time, error); // to say what
+    }
+    world->search_count = 0;
     return status;
 }

@@ -54,6 +54,7 @@ typedef struct cal_prediction {
     double time;
     bool hit, off, open;
 } cal_prediction;
+typedef struct cal_pair_search cal_pair_search;
 // boxed: as far as the boxes go, for several who look at the same bodies at the same time.
 cal_status cal_pair_look(cal_world* world, const cal_pair* pair, double time, bool boxed, cal_prediction* out,
                          cal_error* error);
@@ -62,6 +63,10 @@ bool cal_pair_waits(const cal_world* world, const cal_pair* pair, double time, c
 void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction);
 // Searches from a time on and schedules what comes of it.
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error);
+// From now on until cal_pairs_predict, where others may help (domain/help.c), pairs are not predicted one after the other but all at once; brackets
+// may be nested. With what went wrong in between, which stays.
+void cal_pairs_gather(cal_world* world);
+cal_status cal_pairs_predict(cal_world* world, cal_status status, cal_error* error);
 // A new swept box of a body from a time on, with what that does to its pairs.
 cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error);
 // Makes a body's box one about its way over an interval, with what that does to its pairs.

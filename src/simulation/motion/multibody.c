@@ -191,37 +191,22 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
     return status;
 }
 
-static const double rounding = 1e-12; // of energies: differences that are not larger are none
-
 static bool is_bowed(const cal_multibody_model* e, const cal_member_span* span) {
     bool bowed = false;
     for (int i = 0; span->bow != NULL && !bowed && i < e->v_count; i++) bowed = span->bow[i] != 0.0;
     return bowed;
 }
 
-// Those of the way; or where it is bowed from one state's to the other's in proportion to time, as constraints allow it there. And so fast
-// that the energy goes so, too: half-way between two speeds there is less than half of both, and those of a cubic are good to the third
-// order.
+// Those of the way; or where it is bowed from one state's to the other's in proportion to time, as constraints allow it there.
 cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* span, double* v) {
     cal_multibody_model* e = m->engine;
     const double share = span->t / span->length;
-    double *q = e->work + 10 * (e->q_count + e->v_count), *rate = q + e->q_count, energy[3][2];
-    cal_status status = cal_multibody_numbers(m, span, q, rate);
+    double *q = e->work + 10 * (e->q_count + e->v_count), *rate = q + e->q_count;
+    const cal_status status = cal_multibody_numbers(m, span, q, rate);
     if (status != CAL_OK) return status;
     const bool blends = !(span->t > 0.0) || is_bowed(e, span);
     for (int i = 0; i < e->v_count; i++) v[i] = blends ? (1.0 - share) * span->v[i] + share * span->to_v[i] : rate[i];
-    if (!(span->t > 0.0)) return CAL_OK;
-    status = cal_loops_project(e, q, v, CAL_PROJECT_VELOCITY);
-    if (status == CAL_OK) status = cal_multibody_model_energy(e, span->q, span->v, energy[0]);
-    if (status == CAL_OK) status = cal_multibody_model_energy(e, span->to_q, span->to_v, energy[1]);
-    if (status == CAL_OK) status = cal_multibody_model_energy(e, q, v, energy[2]);
-    if (status != CAL_OK) return status;
-    const double kinetic = energy[2][0], potential = energy[2][1],
-                 there = (1.0 - share) * (energy[0][0] + energy[0][1]) + share * (energy[1][0] + energy[1][1]),
-                 wanted = fmax(there - potential, 0.0);
-    if (!(kinetic > 0.0) || fabs(wanted - kinetic) <= rounding * (fabs(there) + fabs(potential))) return CAL_OK;
-    for (int i = 0; i < e->v_count; i++) v[i] *= sqrt(wanted / kinetic);
-    return CAL_OK;
+    return span->t > 0.0 ? cal_loops_project(e, q, v, CAL_PROJECT_VELOCITY) : CAL_OK;
 }
 
 cal_status cal_multibody_shown_speeds(cal_multibody* m, int link, const cal_member_span* span, cal_motion* motion) {

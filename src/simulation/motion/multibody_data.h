@@ -18,7 +18,9 @@ typedef struct cal_stopped_joint {
 
 // What all multibodies of one model share (multibody_model.c). One caller at a time.
 typedef struct cal_multibody_model {
-    const cal_model* user;  // the user's, with rigid stops
+    const cal_model* given; // the user's
+    cal_model* pulled;      // the same with the world's gravity, in the axes of the model; NULL: it is the model's own
+    const cal_model* user;  // one of these, with rigid stops
     const cal_model* model; // the same without them, or itself: stops are events in flight, and rows in a contact group
     cal_model* own;         // that copy; NULL: there are no such stops
     cal_stopped_joint* stops;

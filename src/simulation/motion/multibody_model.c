@@ -37,6 +37,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_free(e->stops);
     cal_free(e->stop_numbers);
     cal_model_destroy(e->own);
+    cal_model_destroy(e->pulled);
     cal_free(e);
 }
 
@@ -111,7 +112,7 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
                                       cal_error* error) {
     cal_multibody_model* e = cal_allocate(1, sizeof *e);
     if (e == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
-    *e = (cal_multibody_model){.user = model, .model = model, .references = 1};
+    *e = (cal_multibody_model){.given = model, .user = model, .model = model, .references = 1};
     e->q_count = cal_model_q_count(model);
     e->v_count = cal_model_v_count(model);
     e->body_count = cal_model_body_count(model);

@@ -5,6 +5,7 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/log.h"
+#include "simulation/event/pairs.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -331,16 +332,17 @@ static cal_status settle_component(cal_world* world, const cal_change* change, c
 }
 
 cal_status cal_world_update_changed(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    cal_pairs_gather(world);
     // The latest change first: of a pair of which both sides have changed, what is predicted last is from where the first one did.
-    while (world->change_count > 0) {
+    while (status == CAL_OK && world->change_count > 0) {
         int latest = 0;
         for (int i = 1; i < world->change_count; i++)
             if (world->changes[i].time > world->changes[latest].time) latest = i;
         const cal_change change = world->changes[latest];
         memmove(world->changes + latest, world->changes + latest + 1,
                 (size_t)(--world->change_count - latest) * sizeof change);
-        const cal_status status = settle_component(world, &change, error);
-        if (status != CAL_OK) return status;
+        status = settle_component(world, &change, error);
     }
-    return CAL_OK;
+    return cal_pairs_predict(world, status, error);
 }

@@ -22,9 +22,10 @@ typedef struct cal_saved_state {
     double time;
     int32_t kind;
     int32_t junction; // −1: none
-    int32_t callback; // that made this state, −1: none; and its tick
+    int32_t callback; // that made this state, −1: none
     int32_t group;    // of CAL_FUSED: the component in charge
-    int64_t tick;
+    int64_t
+        tick; // of the callback; of a state that a collision made: how many collisions were just before it (contact/collision.c)
 } cal_saved_state;
 
 // A ring of states, numbered on and on: head … tail − 1 are there. Each is a knot and `stride` numbers, of which a new state

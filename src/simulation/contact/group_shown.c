@@ -1,0 +1,147 @@
+// Speeds of members of a group between two of its states, as users see them, and as a motion begins with that an event begins there.
+//
+// Ways are cubics through q and v at both ends, straight lines or bows. Their own speeds are good to the third order at best, and the energy
+// with them: it would rise and fall between two states that have the same. So speeds are multiplied with one factor f for all members,
+//
+//     f² = (E(t) − U) / T        E(t): the energy of the group, from the one state's to the other's in proportion to time;
+//                                U, T: its potential and kinetic energy on the way
+//
+// by which contacts and constraints that hold at rest still hold, and which changes momentum by as little as f is from 1. On straight lines each
+// free body has an energy that is in proportion to time by itself (units.c).
+#include "base/memory.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
+#include "simulation/flow.h"
+#include "simulation/world.h"
+#include <string.h>
+
+static const double rounding = 1e-12; // of energies: differences that are not larger are none
+
+static bool is_bowed(const cal_group_member* unit, const cal_member_span* s) {
+    bool bowed = false;
+    for (int i = 0; s->bow != NULL && !bowed && i < unit->v_count; i++) bowed = s->bow[i] != 0.0;
+    return bowed;
+}
+
+// q and v of all members before they are multiplied.
+static cal_status find_numbers(const cal_world* world, const cal_contact_group* g, const cal_group_span* s,
+                               double* out) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
+        const cal_group_member* unit = &g->units[i];
+        const cal_member_span own = cal_group_member_span(g, i, s);
+        double* v = out + g->at_v + unit->first_v;
+        status = unit->ops->state(unit, &own, out + unit->first_q, v);
+        if (status == CAL_OK) status = unit->ops->shown_numbers(unit, world, &own, v);
+    }
+    return status;
+}
+
+static cal_status find_factor(const cal_world* world, int component, const cal_group_span* s, double* numbers,
+                              double* out) {
+    cal_world* owner = (cal_world*)world; // energies need its room for numbers
+    const cal_contact_group* g = world->components[component].group;
+    double from = 0.0, to = 0.0, there = 0.0, potential = 0.0;
+    *out = 1.0;
+    cal_status status = find_numbers(world, g, s, numbers);
+    if (status == CAL_OK) status = cal_group_energy(owner, component, s->from, &from);
+    if (status == CAL_OK) status = cal_group_energy(owner, component, s->to, &to);
+    if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &there);
+    memset(numbers + g->at_v, 0, (size_t)g->group.v_count * sizeof *numbers);
+    if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &potential);
+    const double share = s->t / s->length, wanted = (1.0 - share) * from + share * to, kinetic = there - potential;
+    if (status != CAL_OK || !(kinetic > 0.0) ||
+        fabs(wanted - there) <= rounding * (fabs(wanted) + fabs(there) + fabs(potential)))
+        return status;
+    *out = sqrt(fmax(wanted - potential, 0.0) / kinetic);
+    return CAL_OK;
+}
+
+// The factor at a time on a way; it is kept until another one is asked for.
+static cal_status factor_of(const cal_world* world, int component, double time, const cal_group_span* s, double* out) {
+    cal_contact_group* g = world->components[component].group;
+    const cal_queue* queue = &world->components[component].queue;
+    *out = 1.0;
+    if (s->to == NULL || s->straight || !(s->t > 0.0)) return CAL_OK;
+    const double begin = cal_saved_state_at(queue, s->number)->time;
+    if (g->shown.known && g->shown.time == time && g->shown.number == s->number && g->shown.tail == queue->tail &&
+        g->shown.begin == begin && g->shown.end == begin + s->length) {
+        *out = g->shown.factor;
+        return CAL_OK;
+    }
+    double* numbers = cal_allocate((size_t)(g->at_v + g->group.v_count), sizeof *numbers);
+    if (numbers == NULL) return CAL_NO_MEMORY;
+    const cal_status status = find_factor(world, component, s, numbers, out);
+    cal_free(numbers);
+    g->shown.known = status == CAL_OK;
+    g->shown.time = time, g->shown.number = s->number, g->shown.tail = queue->tail;
+    g->shown.begin = begin, g->shown.end = begin + s->length, g->shown.factor = *out;
+    return status;
+}
+
+cal_status cal_groups_prepare_shown(cal_world* world, double time) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        double factor;
+        if (c->ops == NULL || !c->ops->stepped || c->group == NULL || c->queue.tail == c->queue.head) continue;
+        const cal_group_span s = cal_group_span_at(world, i, time);
+        if (time >= cal_saved_state_at(&c->queue, s.number)->time) status = factor_of(world, i, time, &s, &factor);
+    }
+    return status;
+}
+
+static cal_status show_speeds(const cal_world* world, int body, double time, bool between, cal_motion* motion) {
+    const int component = cal_body_component(world, body, time);
+    if (component < 0 || !world->components[component].ops->stepped) return CAL_OK;
+    const cal_contact_group* g = world->components[component].group;
+    const int number = cal_group_unit(world, g, body);
+    const cal_group_member* unit = &g->units[number];
+    const cal_group_span s = cal_group_span_at(world, component, time);
+    const cal_member_span own = cal_group_member_span(g, number, &s);
+    const bool bowed = is_bowed(unit, &own), begins = !(s.t > 0.0);
+    // Speeds of a way that is not bowed are at its begin those of the state, but for rounding; of a multibody that is as good.
+    if (own.to_q == NULL || (!between && (!begins || (unit->varying && !bowed)))) return CAL_OK;
+    double factor = 1.0;
+    cal_status status = CAL_OK;
+    if (s.straight || bowed || begins || unit->varying)
+        status = unit->ops->shown_speeds(unit, world, cal_group_body_of_unit(world, body), &own, motion);
+    if (status == CAL_OK) status = factor_of(world, component, time, &s, &factor);
+    for (int i = 0; i < 3; i++) motion->u[i] *= factor, motion->w[i] *= factor;
+    return status;
+}
+
+cal_status cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    return show_speeds(world, body, time, false, motion);
+}
+
+cal_status cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    return show_speeds(world, body, time, true, motion);
+}
+
+cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
+    const cal_contact_group* g = world->components[component].group;
+    const int number = cal_group_unit(world, g, body);
+    const cal_group_member* unit = &g->units[number];
+    const cal_group_span s = cal_group_span_at(world, component, time);
+    const cal_member_span own = cal_group_member_span(g, number, &s);
+    double factor = 1.0;
+    cal_status status = factor_of(world, component, time, &s, &factor);
+    if (status == CAL_OK) status = unit->ops->state(unit, &own, q, v);
+    if (status == CAL_OK && own.to_q != NULL) status = unit->ops->shown_numbers(unit, world, &own, v);
+    for (int i = 0; i < unit->v_count; i++) v[i] *= factor;
+    return status;
+}
+
+cal_status cal_group_state(const cal_world* world, int component, double time, double* out) {
+    const cal_contact_group* g = world->components[component].group;
+    const cal_group_span s = cal_group_span_at(world, component, time);
+    memcpy(out, s.from, (size_t)(g->at_v + g->group.v_count) * sizeof *out);
+    if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
+    double factor = 1.0;
+    cal_status status = factor_of(world, component, time, &s, &factor);
+    if (status == CAL_OK) status = find_numbers(world, g, &s, out);
+    for (int i = 0; i < g->group.v_count; i++) out[g->at_v + i] *= factor;
+    return status;
+}

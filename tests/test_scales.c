@@ -1,0 +1,284 @@
+// Worlds that nothing was tuned to: bodies of a tenth of a millimetre, gravity of any strength, mass ratios of a million, chains on heaps.
+#include "support_collide.h"
+#include "support_world.h"
+#include <math.h>
+#include <string.h>
+
+static uint64_t random_state;
+
+static double number(double low, double high) {
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return low + (high - low) * (double)(random_state >> 33) / 2147483648.0;
+}
+
+static cal_world* make_world(double gravity) {
+    cal_world_def def = cal_default_world_def();
+    def.gravity[2] = -gravity;
+    def.restitution = def.friction = -1.0;
+    return cal_test_world(&def);
+}
+
+static cal_body_id add(cal_world* world, const cal_world_body_def* def, cal_shape_kind kind, const double size[3],
+                       double friction, double restitution) {
+    cal_body_id body;
+    cal_error error;
+    cal_shape_def shape = cal_default_shape_def();
+    shape.kind = kind;
+    memcpy(shape.size, size, sizeof shape.size);
+    shape.friction = friction, shape.restitution = restitution;
+    if (cal_world_add_body(world, def, &body, &error) != CAL_OK ||
+        cal_world_add_shape(world, body, &shape, NULL, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    return body;
+}
+
+static cal_body_id add_floor(cal_world* world, double friction, double restitution) {
+    cal_world_body_def def = cal_default_world_body_def();
+    def.motion = CAL_FIXED;
+    return add(world, &def, CAL_PLANE, (double[]){0, 0, 0}, friction, restitution);
+}
+
+// A chain of links with capsules: ball joints, or hinges about y, and a free root or none.
+static cal_model* make_chain(int links, double length, cal_joint_kind kind, bool free) {
+    cal_builder* builder;
+    cal_model* model = NULL;
+    cal_error error;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    for (int i = 0; i < links; i++) {
+        cal_body_def body = cal_default_body_def();
+        body.parent = i == 0 ? CAL_GROUND : i - 1;
+        body.position[0] = i == 0 ? 0.0 : length;
+        body.mass = 100.0 * length * length * length;
+        body.center[0] = 0.5 * length;
+        body.inertia[0] = 0.01 * body.mass * length * length;
+        body.inertia[1] = body.inertia[2] = body.mass * length * length / 12.0;
+        cal_builder_add_body(builder, &body);
+        cal_joint_def joint = cal_default_joint_def();
+        joint.kind = i == 0 && free ? CAL_FREE : kind;
+        joint.axis[0] = joint.axis[2] = 0.0, joint.axis[1] = 1.0;
+        cal_builder_add_joint(builder, i, &joint);
+        cal_shape_def shape = cal_default_shape_def();
+        shape.body = i, shape.kind = CAL_CAPSULE;
+        shape.size[0] = 0.15 * length, shape.size[1] = 0.33 * length;
+        shape.position[0] = 0.5 * length;
+        shape.quaternion[0] = shape.quaternion[2] = sqrt(0.5);
+        shape.friction = 0.3, shape.restitution = 0.0;
+        cal_builder_add_shape(builder, &shape);
+    }
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// The world's gravity acts on what is in it, however the model stands and whatever gravity that has.
+static void worlds_gravity_acts_on_multibodies(void** state) {
+    (void)state;
+    static const double gravities[] = {0.0, 1.62}, turns[][4] = {{1, 0, 0, 0}, {0.6, 0.8, 0, 0}, {0.5, 0.5, 0.5, 0.5}};
+    cal_model* model = make_chain(3, 1.0, CAL_BALL, true);
+    for (int g = 0; g < 2; g++)
+        for (int k = 0; k < 3; k++) {
+            cal_world* world = make_world(gravities[g]);
+            cal_multibody_id chain;
+            cal_error error;
+            if (cal_world_add_multibody(world, model, (double[]){0, 0, 5}, turns[k], 0, &chain, &error) != CAL_OK)
+                fail_msg("%s", error.text);
+            cal_test_advance(world, 0.0);
+            const cal_world_report before = cal_test_report(world);
+            cal_test_advance(world, 1.0);
+            const cal_world_report after = cal_test_report(world);
+            double from[3], to[3];
+            assert_int_equal(cal_world_get_body(world, cal_world_link(world, chain, 1), to, NULL, from, NULL), CAL_OK);
+            cal_test_expect_near(from[2], -gravities[g], 1e-9, "speed of the fall");
+            cal_test_expect_near(fabs(from[0]) + fabs(from[1]), 0.0, 1e-9, "speed across it");
+            cal_test_expect_near(after.kinetic + after.potential, before.kinetic + before.potential, 1e-6, "energy");
+            cal_world_destroy(world);
+        }
+    cal_model_destroy(model);
+}
+
+// A ball of a tenth of a millimetre bounces as a large one does.
+static void small_balls_bounce(void** state) {
+    (void)state;
+    const double radius = 1e-4, height = 1e-3, restitution = 0.5, g = 9.81;
+    cal_world* world = make_world(g);
+    cal_world_body_def def = cal_default_world_body_def();
+    add_floor(world, 0.5, restitution);
+    def.position[2] = radius + height;
+    const cal_body_id ball = add(world, &def, CAL_SPHERE, (double[]){radius, 0, 0}, 0.5, restitution);
+    const double fall = sqrt(2.0 * height / g);
+    double expected = height, time = fall;
+    for (int bounce = 0; bounce < 3; bounce++) {
+        expected *= restitution * restitution;
+        const double rise = sqrt(2.0 * expected / g);
+        double position[3];
+        cal_test_advance(world, time + rise);
+        assert_int_equal(cal_world_get_body(world, ball, position, NULL, NULL, NULL), CAL_OK);
+        cal_test_expect_near(position[2] - radius, expected, 1e-9, "height of a bounce");
+        time += 2.0 * rise;
+    }
+    cal_world_destroy(world);
+}
+
+// The deepest overlap of a free body with anything, over the size of the smaller one; sizes by their numbers, 0: it does not move.
+static double find_overlap(cal_world* world, cal_body_id body, const double* sizes) {
+    cal_shape_def shape;
+    cal_mesh_def mesh;
+    cal_overlap found[64];
+    cal_error error;
+    double deepest = 0.0;
+    int count = 0;
+    if (!cal_world_get_shape(world, body, 0, &shape, &mesh)) return 0.0;
+    assert_int_equal(cal_world_get_body(world, body, shape.position, shape.quaternion, NULL, NULL), CAL_OK);
+    if (cal_world_overlaps(world, &shape, NULL, 0.0, found, 64, &count, &error) != CAL_OK) fail_msg("%s", error.text);
+    for (int i = 0; i < count && i < 64; i++)
+        if (found[i].body.index != body.index) {
+            const double own = sizes[body.index], other = sizes[found[i].body.index];
+            deepest = fmax(deepest, -found[i].distance / (other > 0.0 ? fmin(own, other) : own));
+        }
+    return deepest;
+}
+
+static double reach_of(cal_shape_kind kind, const double size[3]) {
+    if (kind == CAL_SPHERE) return size[0];
+    if (kind == CAL_CAPSULE) return size[0] + size[1];
+    if (kind == CAL_CYLINDER) return sqrt(size[0] * size[0] + size[1] * size[1]);
+    if (kind == CAL_ELLIPSOID) return fmax(size[0], fmax(size[1], size[2]));
+    return sqrt(size[0] * size[0] + size[1] * size[1] + size[2] * size[2]);
+}
+
+// Mixed bodies that fall on a floor, in worlds of any size and gravity: nothing overlaps by more than a millionth of its
+// size, at whatever time, and no energy comes from nowhere.
+static void small_and_large_heaps_hold(void** state) {
+    (void)state;
+    static const double lengths[] = {1.0, 1e-3, 1e-3, 1e3}, gravities[] = {9.81, 9.81, 100.0, 1.62};
+    enum { BODIES = 8, LOOKS = 300 };
+    for (int world_number = 0; world_number < 8; world_number++) {
+        const double L = lengths[world_number % 4], g = gravities[world_number % 4], T = sqrt(0.1 * L / g);
+        cal_world* world = make_world(g);
+        cal_body_id bodies[BODIES];
+        double z = 0.0, sizes[BODIES + 1] = {0.0};
+        random_state = (uint64_t)(1000 + world_number);
+        add_floor(world, 0.4, 0.0);
+        for (int i = 0; i < BODIES; i++) {
+            static const cal_shape_kind kinds[] = {CAL_CYLINDER, CAL_BOX, CAL_CAPSULE, CAL_ELLIPSOID, CAL_SPHERE};
+            const cal_shape_kind kind = kinds[i % 5];
+            const double size = 0.1 * L * number(0.3, 1.0);
+            double dims[3] = {size * number(0.3, 0.7), size * number(0.1, 0.7), size * number(0.3, 0.7)};
+            if (kind == CAL_SPHERE) dims[0] = size;
+            cal_world_body_def def = cal_default_world_body_def();
+            for (int k = 0; k < 4; k++) def.quaternion[k] = number(-1.0, 1.0);
+            for (int k = 0; k < 3; k++) def.angular_velocity[k] = number(-6.0, 6.0) / T;
+            z += 2.4 * size;
+            def.position[0] = number(-0.05, 0.05) * L, def.position[1] = number(-0.05, 0.05) * L, def.position[2] = z;
+            z += 0.4 * size;
+            bodies[i] = add(world, &def, kind, dims, 0.4, 0.0);
+            sizes[bodies[i].index] = reach_of(kind, dims);
+        }
+        double last = INFINITY, most = 0.0;
+        for (int k = 0; k <= LOOKS; k++) {
+            cal_test_advance(world, 12.0 * T * k / LOOKS);
+            const cal_world_report r = cal_test_report(world);
+            most = fmax(most, r.kinetic);
+            cal_test_expect_below(r.kinetic + r.potential - last, 2e-5 * most, "energy", "a heap");
+            last = r.kinetic + r.potential;
+            for (int i = 0; i < BODIES; i++)
+                cal_test_expect_below(find_overlap(world, bodies[i], sizes), 1.01e-6, "overlap", "a heap");
+        }
+        cal_world_destroy(world);
+    }
+}
+
+// What is light between a floor and something heavy that falls on it is hit back and forth ever faster: the run gets past that.
+static void light_bodies_between_heavy_ones(void** state) {
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        const double density = k % 3 == 0   ? 5.0
+                               : k % 3 == 1 ? 50.0
+                                            : 500.0,
+                     radius = 0.01,
+                     restitution = k < 3 ? 0.7 : 0.5; // masses 1e4 to 1e6 times as large
+        cal_world* world = make_world(9.81);
+        cal_world_body_def def = cal_default_world_body_def();
+        add_floor(world, 0.3, restitution);
+        def.position[2] = radius + 1e-3;
+        def.density = 1.0;
+        def.velocity[2] = 1.0;
+        add(world, &def, CAL_SPHERE, (double[]){radius, 0, 0}, 0.3, restitution);
+        def.position[2] = 0.15;
+        def.density = density;
+        def.velocity[2] = -2.0;
+        const cal_body_id heavy = add(world, &def, CAL_BOX, (double[]){0.1, 0.1, 0.1}, 0.3, restitution);
+        double position[3], last = INFINITY;
+        for (int i = 0; i <= 200; i++) {
+            cal_test_advance(world, 0.001 * i);
+            const cal_world_report r = cal_test_report(world);
+            cal_test_expect_below(r.kinetic + r.potential - last, 1e-6 * (r.kinetic + r.potential), "energy",
+                                  "light and heavy");
+            last = r.kinetic + r.potential;
+        }
+        assert_int_equal(cal_world_get_body(world, heavy, position, NULL, NULL, NULL), CAL_OK);
+        assert_true(position[2] > 0.1 && position[2] < 0.5);
+        assert_true(cal_test_report(world).collisions < 2000);
+        cal_world_destroy(world);
+    }
+}
+
+// A chain that falls on a heap: its energy between two states of its group is not more than at both.
+static void chains_on_heaps_gain_nothing(void** state) {
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        cal_model* model = make_chain(5, 0.12, k == 0 ? CAL_REVOLUTE : CAL_BALL, true);
+        cal_world* world = make_world(9.81);
+        cal_multibody_id chain;
+        cal_error error;
+        random_state = (uint64_t)(77 + k);
+        add_floor(world, 0.3, 0.0);
+        for (int i = 0; i < 5; i++) {
+            cal_world_body_def def = cal_default_world_body_def();
+            def.position[0] = 0.08 * i - 0.1, def.position[1] = number(-0.02, 0.02);
+            def.position[2] = 0.05;
+            add(world, &def, i % 2 ? CAL_SPHERE : CAL_BOX, (double[]){0.035, 0.03, 0.04}, 0.3, 0.0);
+        }
+        if (cal_world_add_multibody(world, model, (double[]){-0.15, 0.0, 0.3}, (double[]){1.0, 0.1 * k, 0.1, 0.05}, 0,
+                                    &chain, &error) != CAL_OK)
+            fail_msg("%s", error.text);
+        double last = INFINITY, most = 0.0;
+        for (int i = 0; i <= 2000; i++) {
+            cal_test_advance(world, 0.0005 * i);
+            const cal_world_report r = cal_test_report(world);
+            most = fmax(most, r.kinetic);
+            cal_test_expect_below(r.kinetic + r.potential - last, 1e-5 * most, "energy", "a chain on a heap");
+            last = r.kinetic + r.potential;
+        }
+        cal_world_destroy(world);
+        cal_model_destroy(model);
+    }
+}
+
+// The deepest point of a rim is between two of those that a round face has: it is told where they miss it by a fifth of a millionth.
+static void rims_are_seen(void** state) {
+    (void)state;
+    cal_geometry *disk = cal_test_shape(CAL_CYLINDER, 0.1, 0.01, 0.0), *floor = cal_test_shape(CAL_PLANE, 0, 0, 0);
+    const cal_pose ground = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    for (int k = 0; k < 16; k++) {
+        const double about = 0.3926990816987241 * k, tilt = 1e-5, x = cos(about) * tilt, y = sin(about) * tilt;
+        // A turn by (x, y, 0), to the first order.
+        const cal_pose at = {.rotation = {1, 0, y, 0, 1, -x, -y, x, 1}, .position = {0, 0, 0.01}};
+        cal_contact contacts[32];
+        const int count = cal_contacts(disk, &at, floor, &ground, 1e-3, contacts, 32);
+        double deepest = INFINITY;
+        for (int i = 0; i < count && i < 32; i++) deepest = fmin(deepest, contacts[i].separation);
+        cal_test_expect_near(deepest, -0.1 * tilt, 2.1e-8, "depth of a rim");
+    }
+    cal_geometry_destroy(disk);
+    cal_geometry_destroy(floor);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worlds_gravity_acts_on_multibodies), cmocka_unit_test(small_balls_bounce),
+        cmocka_unit_test(small_and_large_heaps_hold),         cmocka_unit_test(light_bodies_between_heavy_ones),
+        cmocka_unit_test(chains_on_heaps_gain_nothing),       cmocka_unit_test(rims_are_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
