@@ -125,6 +125,13 @@ static cal_status look(cal_chase* c, double time, double to, cal_sight* out) {
     return CAL_OK;
 }
 
+// Whether steps that time just resolves are all that is left, and too many of them: a step grows when there is a gap that the relative
+// acceleration does not close in it, and what closes in the time that is resolved is more than the smaller of the bodies is large.
+static bool is_hopeless(const cal_chase* c, double time, double step, int left) {
+    const double least = cal_time_resolution(c->world, time);
+    return step <= least && 0.5 * c->relative * least * least > c->size && (c->until - time) / least > left;
+}
+
 // sure: the time is that of a root, to rounding.
 static cal_status search(cal_chase* c, double from, double to, cal_hit* out, bool* sure) {
     *out = (cal_hit){(double)INFINITY, 0.0};
@@ -142,6 +149,7 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
         status = look(c, time, to, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
         if (status != CAL_OK || s.touching || time >= to) return status;
+        if (is_hopeless(c, time, s.step, MOST_STEPS - i)) return CAL_NOT_CONVERGED;
         if (time + s.latest < c->until) {
             cal_hit root;
             status = cal_close_in(c, time, &s, &root, sure);
