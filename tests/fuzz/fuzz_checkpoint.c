@@ -24,7 +24,7 @@ static const struct {
              {"atoms:n=8", NULL, true, 0.05},
              {"avalanche:n=3", NULL, true, 0.4},
              {"robots:n=2,boxes=1", NULL, true, 0.05}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], LARGEST = 1 << 20 };
+enum { KINDS = sizeof kinds / sizeof kinds[0], LARGEST = 1 << 20, MOST_LOOKS = 500000 };
 
 static cal_sim* open_scene(const char* name) {
     const cal_world_def def = cal_default_world_def();
@@ -121,6 +121,13 @@ static void expect_finite(cal_sim* sim) {
     }
 }
 
+// A search that cannot come to an end notices it long before it has looked as often as it may.
+static void expect_few_looks(cal_world* world) {
+    cal_world_report report = {0};
+    if (world != NULL) cal_world_get_report(world, &report);
+    if (report.checks > MOST_LOOKS) fprintf(stderr, "%lld looks\n", (long long)report.checks), abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     if (count < 1) return 0;
     static uint8_t file[LARGEST];
@@ -141,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
         // What was made fast has many impacts on its way.
         const double further = kinds[kind].contact ? 1e-5 : 1e-3;
         if (cal_sim_advance(sim, time + further * (1 + fabs(time)), &error) == CAL_OK) expect_finite(sim);
+        expect_few_looks(cal_sim_world(sim));
     }
     cal_sim_destroy(sim);
     cal_sim_destroy(other);
