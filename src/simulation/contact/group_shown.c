@@ -7,7 +7,8 @@
 //                                U, T: its potential and kinetic energy on the way
 //
 // by which contacts and constraints that hold at rest still hold, and which changes momentum by as little as f is from 1. On straight lines each
-// free body has an energy that is in proportion to time by itself (units.c).
+// free body has an energy that is in proportion to time by itself (units.c). Where somebody works on the way, a hand, a motor or a body that is moved,
+// energy is not in proportion to time: there it goes its own way between those of the two states, and no further.
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
@@ -38,6 +39,21 @@ static cal_status find_numbers(const cal_world* world, const cal_contact_group* 
     return status;
 }
 
+static cal_status is_worked_on(cal_world* world, int component, const cal_group_span* s, double energy, bool* out) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = CAL_OK;
+    double moved = 0.0;
+    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
+        cal_member_span own = cal_group_member_span(g, i, s);
+        double work = 0.0;
+        own.from = cal_saved_state_at(&world->components[component].queue, s->number)->time;
+        status = world->components[g->members[i]].ops->work(world, g->members[i], &own, &work);
+        moved += fabs(work);
+    }
+    *out = g->restless || moved > rounding * energy;
+    return status;
+}
+
 static cal_status find_factor(const cal_world* world, int component, const cal_group_span* s, double* numbers,
                               double* out) {
     cal_world* owner = (cal_world*)world; // energies need its room for numbers
@@ -50,7 +66,11 @@ static cal_status find_factor(const cal_world* world, int component, const cal_g
     if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &there);
     memset(numbers + g->at_v, 0, (size_t)g->group.v_count * sizeof *numbers);
     if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &potential);
-    const double share = s->t / s->length, wanted = (1.0 - share) * from + share * to, kinetic = there - potential;
+    bool worked = false;
+    if (status == CAL_OK) status = is_worked_on(owner, component, s, fabs(from) + fabs(to), &worked);
+    const double share = s->t / s->length, kinetic = there - potential,
+                 wanted =
+                     worked ? fmin(fmax(there, fmin(from, to)), fmax(from, to)) : (1.0 - share) * from + share * to;
     if (status != CAL_OK || !(kinetic > 0.0) ||
         fabs(wanted - there) <= rounding * (fabs(wanted) + fabs(there) + fabs(potential)))
         return status;
