@@ -54,7 +54,7 @@ enum { NOTHING, NEGATIVE, LARGE, STALE, FOREIGN, ROUNDS, MUTE = ROUNDS, NO_NUMBE
 #define OBJECT(noun, place) (k == NOTHING || k == MISSING + (place) ? NULL : live.noun)
 #define WRONG_POINTER(type, place) (k < LARGE || k == MISSING + (place) ? NULL : (type)(void*)room)
 #define WRONG_NUMBERS(place) (k == NO_NUMBERS ? no_numbers : WRONG_POINTER(const double*, place))
-#define WRONG_TEXT(place) (k < LARGE || k == MISSING + (place) ? NULL : "no such/thing\n")
+#define WRONG_TEXT(place) (k < LARGE || k == MISSING + (place) ? NULL : "no such/thing, nor another one\n")
 #define WRONG_DEFINITION(type, preset, place)                                                                          \
     (k < LARGE || k == MISSING + (place) ? NULL                                                                        \
      : k <= MUTE                         ? (const type*)(void*)room                                                    \
@@ -67,7 +67,7 @@ enum { NOTHING, NEGATIVE, LARGE, STALE, FOREIGN, ROUNDS, MUTE = ROUNDS, NO_NUMBE
 #define WRONG_INDEX (k < LARGE ? -7 : IS_LARGE ? INT_MAX : 0)
 #define WRONG_KIND(type) ((type)(k < LARGE ? 77 : IS_LARGE ? 0x7fffff : 0))
 #define WRONG_COUNT (k < LARGE ? -7 : 0)
-#define WRONG_SIZE ((size_t)(k < LARGE ? 0 : 16))
+#define WRONG_SIZE ((size_t)(k < LARGE ? 0 : 16)) // which texts and room have
 #define WRONG_ID(type)                                                                                                 \
     (k < LARGE ? (type){-1, 0} : IS_LARGE ? (type){INT_MAX, 77} : live.type[k > MUTE ? 2 : k - STALE])
 
