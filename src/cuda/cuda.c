@@ -235,12 +235,14 @@ static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_de
 // A solver's last part in an evaluation.
 static void issue_follow_up(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
                             const cal_device_solver* solver) {
-    cal_device* device = own->device;
-    const int* level = plan->level;
-    launch(solver->follow, device, work, 0, plan->column_count);
-    for (int i = plan->level_count - 1; i >= work->sum_levels; i--)
-        launch(solver->sums, device, work, level[i], plan->inner[i]);
-    solver->end_sums(device, work, work->ground_pulls);
+    launch(solver->follow, own->device, work, 0, plan->column_count);
+    // What columns keep of their own blocks is there before the second launch of sums begins.
+    work->settled = false;
+    for (int i = plan->level_count - 1; i >= work->sum_levels; i--) {
+        launch(solver->sums, own->device, work, plan->level[i], plan->inner[i]);
+        if (plan->inner[i] > 0) work->settled = true;
+    }
+    solver->end_sums(own->device, work, work->ground_pulls);
 }
 
 // All of an evaluation, in order. follows: the solver does, and does not only look on.
@@ -249,7 +251,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     cal_device* device = own->device;
     const cal_device_mechanics *mechanics = plan->mechanics, *aba = &cal_device_aba;
     const bool joins = plan->schedule && plan->schedule->joining.count > 0;
-    const int columns = plan->column_count;
+    const int columns = plan->column_count, limbs = plan->limb_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) fetch(own, work);
@@ -259,17 +261,26 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     if (joins) walk_joins(&plan->schedule->placing, device, work, &cal_device_placing);
     const int trunk = work->trunk_levels;
     if (trunk > 0) mechanics->trunk_down(device, work, plan->trunk_teams);
+    // Limbs of all levels come at once, on their way down and up and with their accelerations: the other columns wait for each other
+    // level by level, and nobody waits for limbs but those.
+    const bool apart = !plan->schedule && last > 0;
     for (int i = trunk; i <= last; i++) {
         const int inner = plan->inner[i];
         launch(aba->velocity, device, work, level[i], inner);
-        launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
+        if (!apart) launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
+    if (apart) launch(mechanics->limb, device, work, columns, limbs);
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(&plan->schedule->joining, device, work, &cal_device_joining);
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++) {
         work->settled = i > 0;
-        launch_reversed(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
+        launch_reversed(mechanics->acceleration, device, work, level[i],
+                        apart ? plan->inner[i] : level[i + 1] - level[i]);
+    }
+    if (apart) {
+        work->settled = true;
+        launch_reversed(mechanics->acceleration, device, work, columns, limbs);
     }
     if (follows) issue_follow_up(plan, own, work, solver);
 }

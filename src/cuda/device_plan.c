@@ -128,11 +128,11 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
 // Whether a column's way up, and its sums, can follow at once what goes down.
 static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
 
-// Columns sorted by level, in each those that are no limbs first.
+// Columns sorted by level, in each those that are no limbs first; then all limbs again.
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
-            *order = cal_allocate((size_t)columns + 1, sizeof *order);
+            *order = cal_allocate(2 * (size_t)columns + 1, sizeof *order);
     cal_status status = depth && order ? CAL_OK : CAL_NO_MEMORY;
     if (!status) cal_layout_find_depths(layout, depth);
     for (int i = 0; !status && i < columns; i++)
@@ -149,11 +149,13 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
         for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
         for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
         for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
+        for (int i = 0; next && i < columns; i++)
+            if (is_limb(&layout->columns[order[i]])) order[columns + own->limb_count++] = order[i];
         cal_free(next);
     }
     own->column_count = columns;
     if (!status) {
-        own->work.order = cal_device_copy(own->device, &own->memory, order, ((size_t)columns + 1) * sizeof *order);
+        own->work.order = cal_device_copy(own->device, &own->memory, order, (2 * (size_t)columns + 1) * sizeof *order);
         status = cal_device_wait(own->device);
     }
     cal_free(depth);
@@ -161,8 +163,8 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     return status;
 }
 
-// The levels whose sums one team adds up (work.h): a few columns for each of its warps.
-enum { MOST_SUMMED = 4 * CAL_TEAM_WARPS };
+// The levels whose sums one team adds up (work.h): a column for each of its warps.
+enum { MOST_SUMMED = CAL_TEAM_WARPS };
 static void find_sum_levels(cal_device_plan* own) {
     int* levels = &own->work.sum_levels;
     while (*levels < own->level_count && *levels < CAL_TRUNK_LEVELS && own->inner[*levels] <= MOST_SUMMED) {

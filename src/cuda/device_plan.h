@@ -29,6 +29,7 @@ typedef struct cal_device_plan {
     // are long.
     int level_count, column_count;
     int *level, *inner;
+    int limb_count;                        // of all levels: `order` has them again after those
     int trunk_teams;                       // of work.trunk_levels
     const cal_device_mechanics* mechanics; // of the plan's program
     struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL

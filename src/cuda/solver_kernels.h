@@ -8,10 +8,13 @@
 
 #ifndef CAL_SOLVER_KERNELS_ONCE
 #define CAL_SOLVER_KERNELS_ONCE
+#include "cuda/copy.h"
 #include "pass/sums.h"
 
 // Of the ground's sums, so many are on chip at a time, and as many on their way.
 enum { CAL_SUMS_PIECE = (CAL_TEAM_DOUBLES - CAL_WIDTH) / (2 * CAL_MAX_SUMS) };
+// A column whose shares are summed has its last blocks' on chip; the team of the first levels has so many columns there.
+enum { CAL_KEPT_BLOCKS = 16, CAL_KEPT_COLUMNS = 5 };
 
 CAL_DEVICE static inline size_t own_instance(int group) { return (size_t)group * CAL_WIDTH + (size_t)CAL_OWN_LANE; }
 
@@ -77,48 +80,93 @@ CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int
     ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
 #endif
 
-// The sums of a column whose shares are kept, in the order of the tree.
-CAL_DEVICE static inline void SOLVER(sum_column)(const cal_device_work* work, const cal_column* column) {
-    if (column->is_long && CAL_OWN_LANE != 0) return;
-    const int lane = column->is_long ? 0 : CAL_OWN_LANE;
+// Rows on chip of a column whose shares are summed.
+enum { SOLVER(kept_doubles) = CAL_KEPT_BLOCKS * SOLVER_SUMS * CAL_WIDTH };
+CAL_DEVICE static inline int SOLVER(first_near)(const cal_column* column) {
+    return column->block_count > CAL_KEPT_BLOCKS ? column->block_count - CAL_KEPT_BLOCKS : 0;
+}
+// Brings a column's shares there; chip: NULL for none.
+CAL_DEVICE static inline void SOLVER(bring_kept)(const cal_device_work* work, const cal_column* column, double* chip) {
+#ifdef __CUDA_ARCH__
+    const int first = SOLVER(first_near)(column);
+    for (int block = first; chip && block < column->block_count; block++) {
+        const double* from = CAL_KEPT_SHARES(work, column, block) + CAL_OWN_LANE;
+        double* to = chip + (block - first) * SOLVER_SUMS * CAL_WIDTH + CAL_OWN_LANE;
+        CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) CAL_COPY(to + i * CAL_WIDTH, from + i * CAL_WIDTH);
+    }
+#else
+    (void)work, (void)column, (void)chip;
+#endif
+}
+
+// The sums of a column whose shares are kept, in the order of the tree; chip: where they were brought, NULL for none.
+CAL_DEVICE static inline void SOLVER(sum_column)(const cal_device_work* work, const cal_column* column,
+                                                 const double* chip) {
+    const bool idle = column->is_long && CAL_OWN_LANE != 0;
+    const int own = column->is_long ? 0 : CAL_OWN_LANE, near = SOLVER(first_near)(column);
     double sums[SOLVER_SUMS];
-    SOLVER(pull_sums)(work, pull_list(work, column, lane), sums);
+    if (!idle) SOLVER(pull_sums)(work, pull_list(work, column, own), sums);
+    CAL_COPIED;
+    CAL_WARP_MEETS; // a long column's thread reads what the others brought
+    if (idle) return;
     // Read some steps ahead of the sums, which are a chain.
-    enum { AHEAD = 16 };
+    enum { AHEAD = 8 };
     const int count = column->is_long ? column->node_count : column->block_count;
     for (int step = count - 1; step >= 0; step -= AHEAD) {
         double kept[AHEAD][SOLVER_SUMS];
         CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
             const int s = step - k < 0 ? 0 : step - k;
-            const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : lane;
-            const double* from = CAL_KEPT_SHARES(work, column, block) + l;
+            const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : own;
+            const double* from = (CAL_ON_CHIP && chip && block >= near ? chip + (block - near) * SOLVER_SUMS * CAL_WIDTH
+                                                                       : CAL_KEPT_SHARES(work, column, block)) +
+                                 l;
             for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
         }
         CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (step - k >= 0)
             sums[i] = cal_join_sums(kept[k][i], sums[i], i < SOLVER_MAXIMA);
     }
-    double* out = work->context.scratch + column->up_slot + lane;
+    double* out = work->context.scratch + column->up_slot + own;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
 }
 
+// A warp per block of threads.
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     const double touched =
         column ? touch_pulls(&work, pull_list(&work, column, column->is_long ? 0 : CAL_OWN_LANE)) : 0.0;
+    if (column && work.settled) SOLVER(bring_kept)(&work, column, CAL_FAST_MEMORY);
     CAL_AFTER_OTHERS;
     CAL_BEFORE_OTHERS;
     if (!column) return;
-    SOLVER(sum_column)(&work, column);
+    if (!work.settled) SOLVER(bring_kept)(&work, column, CAL_FAST_MEMORY);
+    SOLVER(sum_column)(&work, column, CAL_FAST_MEMORY);
     use_touched(work.context.scratch, touched);
 }
 
 // The sums of the first levels, which have few columns, the deepest first; then the ground's. Those are one chain, and a forest of parts has many
 // thousands of them: the first warp, a thread per sum, adds up what the others have brought on chip in the phase before.
+//
+// Where column i of a level of those has its shares on chip, as far as there is room.
+CAL_DEVICE static inline double* SOLVER(kept_place)(const cal_device_work* work, int level, int i) {
+    int number = i;
+    for (int above = 0; above < level; above++) number += work->sum_count[above];
+    return number < CAL_KEPT_COLUMNS ? CAL_FAST_MEMORY + number * SOLVER(kept_doubles) : NULL;
+}
+CAL_DEVICE static inline void SOLVER(bring_all_kept)(const cal_device_work* work) {
+    for (int level = 0; level < work->sum_levels; level++)
+        for (int i = CAL_TEAM_WARP; i < work->sum_count[level]; i += CAL_TEAM_WARPS) {
+            const cal_column* column = &work->layout.columns[work->order[work->sum_first[level] + i]];
+            SOLVER(bring_kept)(work, column, SOLVER(kept_place)(work, level, i));
+        }
+}
 CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int number) {
+    if (number == 0 && !work->settled) SOLVER(bring_all_kept)(work);
     if (number < work->sum_levels) {
-        const int level = work->sum_levels - 1 - number, end = work->sum_first[level] + work->sum_count[level];
-        for (int i = work->sum_first[level] + CAL_TEAM_WARP; i < end; i += CAL_TEAM_WARPS)
-            SOLVER(sum_column)(work, &work->layout.columns[work->order[i]]);
+        const int level = work->sum_levels - 1 - number;
+        for (int i = CAL_TEAM_WARP; i < work->sum_count[level]; i += CAL_TEAM_WARPS) {
+            const cal_column* column = &work->layout.columns[work->order[work->sum_first[level] + i]];
+            SOLVER(sum_column)(work, column, SOLVER(kept_place)(work, level, i));
+        }
         return;
     }
     enum { PIECE = CAL_SUMS_PIECE };
@@ -147,6 +195,7 @@ CAL_DEVICE static inline double SOLVER(touch_sums)(const cal_device_work* work) 
     enum { AT_ONCE = 4, PLACES = 3, APART = 4 };
     double sum = 0.0;
     int all = 0;
+    if (work->settled) SOLVER(bring_all_kept)(work);
     for (int level = 0; level < work->sum_levels; level++) all += work->sum_count[level];
     for (int next = CAL_TEAM_WARP; next < all; next += AT_ONCE * CAL_TEAM_WARPS) {
         int index[AT_ONCE], first[AT_ONCE], last[AT_ONCE];
@@ -162,8 +211,8 @@ CAL_DEVICE static inline double SOLVER(touch_sums)(const cal_device_work* work) 
             sum += (double)(column->block_count + column->is_long) + (double)column->scratch + (double)column->up_slot;
         }
         CAL_UNROLL for (int k = 0; k < AT_ONCE; k++) CAL_UNROLL for (int i = 0; i < PLACES; i++) {
-            const int place = first[k] + i * APART < last[k] ? first[k] + i * APART : last[k];
-            if (place >= first[k]) sum += (double)work->pulls[place];
+            const int at = first[k] + i * APART < last[k] ? first[k] + i * APART : last[k];
+            if (at >= first[k]) sum += (double)work->pulls[at];
         }
     }
     return sum;
@@ -354,7 +403,9 @@ CAL_KERNEL void SOLVER(batch_begin_kernel)(const cal_device_work work) {
 SOLVER_LAUNCH(prepare)
 SOLVER_LAUNCH(interpolate)
 SOLVER_LAUNCH(follow)
-SOLVER_LAUNCH(sums)
+static void SOLVER(sums)(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH_FAST(SOLVER(sums_kernel), device, warps, SOLVER(kept_doubles), work);
+}
 SOLVER_LAUNCH(batch_interpolate)
 #ifdef SOLVER_STEER
 SOLVER_LAUNCH(batch_prepare)
@@ -367,7 +418,9 @@ SOLVER_LAUNCH(batch_begin)
 static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int pulls) {
     cal_device_work own = *work;
     own.phase_count = work->sum_levels + (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
-    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, 1, CAL_TEAM_DOUBLES, &own);
+    enum { KEPT = CAL_KEPT_COLUMNS * SOLVER(kept_doubles) };
+    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, 1,
+                      (int)KEPT > (int)CAL_TEAM_DOUBLES ? (int)KEPT : (int)CAL_TEAM_DOUBLES, &own);
 }
 
 CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {

@@ -3,10 +3,12 @@
 // A warp has a column: its 32 threads have a lane each; where columns are few, a team of warps has one. One model is worked on
 // level by level, all columns of one depth at the same time, and every column has a frame of its own (layout.h, lasting):
 //
-//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces; columns without children go up again at once
+//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces of columns with children
+//     limbs                              columns without children, of all levels: down, and up again at once
 //     up     … 2 ─▸ 1 ─▸ 0               a column's threads pull what its children left, in the order of the tree
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
-//     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
+//     limbs                              theirs; then the solver's follow-up of all columns
+//     up     … 2 ─▸ 1 ─▸ 0               the solver's sums
 //
 // Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread or a warp has one. Heights
 // that fill a device by themselves are a launch each; of others a launch has a *band* of several, and a team of warps a group of

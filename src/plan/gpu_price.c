@@ -1,4 +1,4 @@
-// What forward dynamics costs on a GPU, without one: kernels by level as src/cuda issues them, each with its bytes, its operations and the
+// What forward dynamics costs on a GPU, without one: kernels by level as src/cuda/cuda.c issues them, each with its bytes, its operations and the
 // joints that follow each other in it.
 //
 //   time = ∑ over kernels (launch + longest column · joint + most children · child + the larger of bytes / bandwidth and operations / peak)
@@ -18,9 +18,10 @@
 #include "pass/pass.h"
 #include <math.h>
 
-enum { WIDTH = 32, PASSES = 3 };        // kernels per level: down, up, down again
-enum { TEAMS = 264, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
-static const double RECURS = 0.47;      // 1.21 of 2.6 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
+enum { WIDTH = 32, PASSES = 3 };            // of columns with children: down, up, down again
+enum { TEAMS = 264, TEAM_LENGTH = 16 };     // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
+enum { TRUNK_TEAMS = 8, TRUNK_LEVELS = 8 }; // a trunk has as many at most (src/cuda/work.h)
+static const double RECURS = 0.47;          // 1.21 of 2.6 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
 static const uint32_t COOKIE = 0x47505531;
 
 // One H200, as bench/results/README.md says.
@@ -81,7 +82,7 @@ static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
 
 // Of each level: its longest column in blocks (of a chain in joints), and the most children that a lane has.
 typedef struct level {
-    int32_t longest, children, columns;
+    int32_t longest, children, columns, limbs;
     bool shared;
 } level;
 
@@ -111,6 +112,7 @@ static level* find_levels(const cal_layout* layout, int* count) {
         own->shared = (own->shared || own->columns == 0) && column->kind == CAL_REVOLUTE && !column->mixed &&
                       (column->is_long || length <= TEAM_LENGTH);
         own->columns++;
+        own->limbs += column->child_count == 0 && !column->is_long;
         if (length > own->longest) own->longest = length;
         for (int k = 0; k < column->pull_count; k++) {
             const int32_t siblings = count_child(layout, column, column->pull_order[k], children);
@@ -123,6 +125,21 @@ static level* find_levels(const cal_layout* layout, int* count) {
     if (good) return levels;
     cal_free(levels);
     return NULL;
+}
+
+// Kernels: those of columns with children level by level, but the first levels' as two launches where they are a trunk, and the limbs' of all
+// levels at once, down and up again and their accelerations.
+static int count_launches(const level* levels, int count) {
+    int trunk = 0, teams = 0, launches = 0;
+    while (trunk < count && trunk < TRUNK_LEVELS && levels[trunk].limbs == 0 &&
+           teams + levels[trunk].columns <= TRUNK_TEAMS)
+        teams += levels[trunk++].columns;
+    if (trunk < 2) trunk = 0;
+    if (trunk > 0) launches += 2;
+    bool limbs = false;
+    for (int i = 0; i < count; i++) limbs = limbs || levels[i].limbs > 0;
+    for (int i = trunk; i < count; i++) launches += levels[i].columns > levels[i].limbs ? PASSES : 0;
+    return launches + (limbs ? 2 : 0);
 }
 
 static cal_status price_layout(const cal_model* model, int copies, const cal_gpu_def* gpu, cal_gpu_price* out,
@@ -143,8 +160,7 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
     level* levels = find_levels(layout, &out->levels);
     if (!levels) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
     for (int i = 0; levels && i < out->levels; i++) out->waiting += wait_for(&levels[i], gpu);
-    // The last level goes down and up in one kernel.
-    out->launches = PASSES * out->levels - (out->levels > 0 ? 1 : 0);
+    if (levels) out->launches = count_launches(levels, out->levels);
     cal_free(levels);
     cal_layout_destroy(layout);
     return status;
