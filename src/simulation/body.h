@@ -62,6 +62,7 @@ typedef struct cal_sim_body {
     cal_form form;
     uint32_t category, mask; // of all its shapes together
     bool round;              // all moments are equal
+    bool pushed;             // a callback may give it a torque
     bool spinning;           // turning matters: it is no ball about its centre
     bool flying;             // its course is known (motion/trajectory.c)
     int series;              // of a free body: where the series is in a state's numbers
