@@ -41,6 +41,7 @@
 #define LARGEST_NOME 0.3
 // The mean is known where half the difference is so small: its square is rounding, and one term of am u = v + 2q sin 2v …
 #define SMALL 4e-8
+#define WIDER (1.0 + 1e-12)
 enum { MOST_LEVELS = 8, MOST_ROOTS = 40 };
 
 // What is left out with so many terms is less than 2⁻⁵⁴: the largest q with q^(n+1)(2n+1) below that.
@@ -207,6 +208,26 @@ static void place_in_frame(const int axis[3], const double sign[3], const double
     out[1 + axis[2]] = sign[2] * a[1];
 }
 
+// The largest |ω| and |ω̇| of all times, a little more than they are. ω₁², ω₂² and ω₃² are linear in x = sn² u, and so |ω|² is largest at an end of 0 … 1; |ω̇|² is
+// a parabola in x, with ω̇₁ = (I₂ − I₃) ω₂ ω₃ / I₁ and so on. squares: of m₁ where x is 0, and of m₂ and m₃ where it is 1 and 0; fall: what m₃² loses.
+// differences: of the other two moments.
+static void bound_rates(const double J[3], const double differences[3], double L, const double squares[3], double fall,
+                        double* turn, double* twist) {
+    double w[3], r[3]; // of ω, squared; of what a product of two makes of the third
+    for (int i = 0; i < 3; i++) {
+        const double inverse = 1.0 / J[i], ratio = differences[i] * inverse;
+        w[i] = squares[i] * (inverse * inverse);
+        r[i] = ratio * ratio;
+    }
+    const double less = fall / (J[2] * J[2]), first = w[0] + w[2], last = w[1] + (w[2] - less);
+    const double p0 = r[1] * w[2] * w[0], p1 = r[0] * w[1] * w[2] - r[1] * w[0] * (w[2] + less) + r[2] * w[0] * w[1],
+                 p2 = (r[1] * w[0] - r[0] * w[1]) * less - r[2] * w[0] * w[1], end = r[0] * w[1] * (w[2] - less);
+    double most = p0 > end ? p0 : end;
+    if (p2 < 0.0 && p1 > 0.0 && p1 < -2.0 * p2) most = p0 - 0.25 * p1 * p1 / p2;
+    *turn = WIDER * L * sqrt(first > last ? first : last);
+    *twist = WIDER * L * (L * sqrt(most));
+}
+
 bool cal_free_turn_begin(const double I[3], const double q[4], const double w[3], double* out) {
     double most = 0.0, largest = 0.0, J[3], rates[3], m[3], sign[3], square = 0.0;
     int axis[3];
@@ -254,6 +275,9 @@ bool cal_free_turn_begin(const double I[3], const double q[4], const double w[3]
     out[CAL_TURN_PRECESSION] = 0.5 * L * (c / J[2] + tangent * s / J[0]) - phase * slope;
     for (int i = 0; i < 2; i++) out[CAL_TURN_BEGIN + i] = z[i];
     for (int i = 0; i < 3; i++) out[CAL_TURN_RATES + i] = L / J[i];
+    // s² / f is the square of the largest m₂.
+    const double most2 = s2 < f ? s2 / f : 1.0, squares[3] = {s2, most2, c2}, differences[3] = {near, far, other};
+    bound_rates(J, differences, L, squares, rest * most2, &out[CAL_TURN_FASTEST], &out[CAL_TURN_TWIST]);
     out[CAL_TURN_SQUARE] = c2;
     out[CAL_TURN_REST] = rest;
     for (int i = 4 * terms + 2; i < 4 * CAL_TURN_MOST + 2; i++) out[CAL_TURN_FIRST + i] = 0.0;

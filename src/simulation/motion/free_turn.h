@@ -12,6 +12,8 @@ enum {
     CAL_TURN_RATES = CAL_TURN_BEGIN + 2,  // |L| / Iₖ
     CAL_TURN_SQUARE = CAL_TURN_RATES + 3, // c², and 1 − f: m₃² = c² − (1 − f) m₂²
     CAL_TURN_REST,
+    CAL_TURN_FASTEST, // the largest |ω|, and the largest |ω̇|
+    CAL_TURN_TWIST,
     CAL_TURN_FRAME,                      // of L, as a quaternion of any length
     CAL_TURN_FIRST = CAL_TURN_FRAME + 4, // the first two coefficients, and four for each term
     CAL_TURN_MOST = 4,                   // terms

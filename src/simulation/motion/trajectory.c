@@ -147,6 +147,14 @@ static void begin_turning(const cal_sim_body* part, const double* data, double* 
         begin_series(part, data, series);
 }
 
+// Of numbers that are about to change nothing follows yet.
+static void forget_turning(const cal_sim_body* part, double* data) {
+    if (part->round) return;
+    double* series = series_of(part, data);
+    series[CAL_SERIES_LENGTH] = 0.0;
+    series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TERMS] = -1.0;
+}
+
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
     if (part->round) return;
     set_origin(part, origin, data);
@@ -410,7 +418,9 @@ static double largest_turn(const cal_sim_body* part, const double w[3], const do
 // The same over a time after a state; 0 where turning does not matter. A body with equal moments has a series where a torque acts.
 static double turning_bound(const cal_sim_body* part, const double* data, double h) {
     const double* w = data + CAL_AT_ANGULAR;
+    const double* series = data + part->series;
     if (!part->spinning) return 0.0;
+    if (!part->round && !is_series(series)) return series[(int)CAL_SERIES_FORM + (int)CAL_TURN_FASTEST];
     return part->round ? sqrt(cal_dot3(w, w)) : largest_turn(part, w, data + CAL_AT_TORQUE, h);
 }
 
@@ -473,8 +483,11 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
     out->until = fmin(until, motion_end(&c->queue, n));
     out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
+    const double* series = data + part->series;
     if (part->spinning && !part->round)
-        out->twist = largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn);
+        out->twist = is_series(series)
+                         ? largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn)
+                         : series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TWIST];
     return CAL_OK;
 }
 
@@ -525,5 +538,6 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
     cal_unrotate3(at.pose.rotation, at.w, data + CAL_AT_ANGULAR);
     *flows_of(&world->bodies[body], data) = flows;
     set_origin(&world->bodies[body], time, data);
+    forget_turning(&world->bodies[body], data);
     return CAL_OK;
 }
