@@ -4,16 +4,16 @@
 
 // The numbers of a motion from an orientation and a turning rate on, which hold for all times.
 enum {
-    CAL_TURN_AXES,                        // which principal axis is which, and their signs
     CAL_TURN_TERMS,                       // of the sums
+    CAL_TURN_FASTEST,                     // the largest |ω|, and the largest |ω̇|
+    CAL_TURN_TWIST,                       // what bounds are read from comes first, in one cache line of a state
+    CAL_TURN_AXES,                        // which principal axis is which, and their signs
     CAL_TURN_PRECESSION,                  // κ, rad/s
     CAL_TURN_PHASE,                       // ν, rad/s
     CAL_TURN_BEGIN,                       // cos v, sin v at the beginning
     CAL_TURN_RATES = CAL_TURN_BEGIN + 2,  // |L| / Iₖ
     CAL_TURN_SQUARE = CAL_TURN_RATES + 3, // c², and 1 − f: m₃² = c² − (1 − f) m₂²
     CAL_TURN_REST,
-    CAL_TURN_FASTEST, // the largest |ω|, and the largest |ω̇|
-    CAL_TURN_TWIST,
     CAL_TURN_FRAME,                      // of L, as a quaternion of any length
     CAL_TURN_FIRST = CAL_TURN_FRAME + 4, // the first two coefficients, and four for each term
     CAL_TURN_MOST = 4,                   // terms
