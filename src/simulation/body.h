@@ -69,16 +69,16 @@ typedef struct cal_sim_body {
     double reach;
     double box_end; // until when its swept box holds it
     int box_event;
-    int first_collision_callback; // −1: none
+    int ball_count;
     int* pairs;
     int pair_count, pair_capacity;
 
     cal_course course;
 
-    double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
-    int ball_count;
-    int link;      // which of its component's bodies it is; of a multibody: the model's body
-    int multibody; // whose link it is; −1: none
+    double (*balls)[4];           // centre and radius; of a fixed plane: normal and height in the world
+    int first_collision_callback; // −1: none
+    int link;                     // which of its component's bodies it is; of a multibody: the model's body
+    int multibody;                // whose link it is; −1: none
     double mass, inertia[3];
     cal_geometry* geometry; // in the frame of the principal axes; NULL: none
 
