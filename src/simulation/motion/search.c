@@ -140,7 +140,7 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
     cal_reach_interval(c->world, c->pair, from, overlap);
     double time = overlap[0];
     if (time > to) return CAL_OK;
-    const bool parts = overlap[1] <= to; // there is nothing to look at then: the balls about them are wider than they are
+    const bool parts = overlap[1] <= to; // nothing is to be looked at then: the balls are wider than the bodies
     if (parts) to = overlap[1];
     cal_status status = bound_chase(c, time, to);
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {

@@ -485,9 +485,8 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
     const double* series = data + part->series;
     if (part->spinning && !part->round)
-        out->twist = is_series(series)
-                         ? largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn)
-                         : series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TWIST];
+        out->twist = is_series(series) ? largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn)
+                                       : series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TWIST];
     return CAL_OK;
 }
 
