@@ -21,5 +21,14 @@
 #else
 #define CAL_WIDE
 #endif
+// The same before a function whose sums of products are all fused ones, written out: where the processor has an instruction for them it is taken, and a
+// function of the C library otherwise.
+#if defined(CAL_THREAD_PER_LANE)
+#define CAL_FUSING CAL_DEVICE
+#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED)
+#define CAL_FUSING __attribute__((target_clones("fma", "default")))
+#else
+#define CAL_FUSING
+#endif
 // For what such functions call, so that it is compiled along with them.
 #define CAL_WIDE_INLINE CAL_DEVICE static inline __attribute__((always_inline))

@@ -256,83 +256,98 @@ bool cal_broad_ids_reserve(cal_broad_ids* list, int needed) {
     return true;
 }
 
+typedef uint8_t places __attribute__((vector_size(PLACES)));
 typedef uint8_t bytes __attribute__((vector_size(2 * PLACES)));
 
 // What is asked of the boxes of a block along one axis, as they have their ends: who overlaps is not above `near`, and who surely overlaps what
 // is inside not above `sure`.
 typedef struct question {
-    bytes near, sure;
+    _Alignas(32) places near[2], sure[2];
     uint64_t hash;
 } question;
 
 // low … high, in bytes.
-static void ask_for(int low, int high, bytes* out) {
-    uint64_t words[4];
-    words[0] = words[1] = (uint64_t)high * UINT64_C(0x0101010101010101);
-    words[2] = words[3] = (uint64_t)(LAST_STEP - low) * UINT64_C(0x0101010101010101);
-    memcpy(out, words, sizeof words);
+CAL_WIDE_INLINE void ask_for(int low, int high, places out[2]) {
+    out[0] = (places){0} + (uint8_t)high;
+    out[1] = (places){0} + (uint8_t)(LAST_STEP - low);
 }
 
-// Steps from the first block of a chunk on, as far as any of its blocks has bytes for, and one to each side.
-static int steps_from(double steps, double first) {
-    const double most = (double)(2 * CHUNK * STEPS + LAST_STEP), from = steps - first;
-    return (int)(from < -1.0 ? -1.0 : from < most ? from : most);
-}
-
-// Of all blocks of a chunk along one axis, from `at` on.
-static void ask(double inverse, uint32_t at, uint32_t count, const cal_box* box, const cal_box* inside, int axis,
-                question* q) {
-    const double first = (double)first_step(at), scale = (double)STEPS * inverse;
-    const double ends[4] = {scale * box->low[axis], scale * box->high[axis], scale * inside->low[axis],
-                            scale * inside->high[axis]};
-    int steps[4];
-    for (int i = 0; i < 4; i++) steps[i] = steps_from(ends[i], first);
-    // Down, up, up, down: what was cut off.
-    steps[0] -= steps[0] > ends[0] - first;
-    steps[1] += steps[1] < ends[1] - first;
-    // Low ends of boxes are less than a step above their bytes, and high ends less than one below.
-    steps[2] += (steps[2] < ends[2] - first) + 1;
-    steps[3] -= (steps[3] > ends[3] - first) + 1;
-    for (uint32_t k = 0; k < count; k++) {
-        const int before = 2 * (int)STEPS * (int)k, low = steps[2] - before, high = steps[3] - before;
-        const bool any = low <= LAST_STEP && high >= 0;
-        ask_for(byte_of(steps[0] - before), byte_of(steps[1] - before), &q[k].near);
-        // No box has the ends 0 and 255.
-        ask_for(any ? byte_of(low) : LAST_STEP, any ? byte_of(high) : 0, &q[k].sure);
-        q[k].hash = hash_along(axis, at + k);
+// What is asked of all blocks of a chunk, from `first` on, `count` along each axis.
+CAL_WIDE_INLINE void ask(double inverse, const uint32_t first[3], const uint32_t count[3], const cal_box* box,
+                         const cal_box* inside, question q[3][CHUNK]) {
+    enum { LOW, HIGH, INSIDE_LOW, INSIDE_HIGH, ENDS };
+    // Steps from the first block on, as far as any of the chunk has bytes for, and one to each side.
+    const double scale = (double)STEPS * inverse, most = (double)(2 * CHUNK * STEPS + LAST_STEP);
+    double from[3 * ENDS];
+    int32_t steps[3 * ENDS], down[3 * ENDS], up[3 * ENDS];
+    for (int i = 0; i < 3; i++) {
+        const double before = (double)first_step(first[i]);
+        from[(int)ENDS * i + LOW] = scale * box->low[i] - before;
+        from[(int)ENDS * i + HIGH] = scale * box->high[i] - before;
+        from[(int)ENDS * i + INSIDE_LOW] = scale * inside->low[i] - before;
+        from[(int)ENDS * i + INSIDE_HIGH] = scale * inside->high[i] - before;
+    }
+    for (int i = 0; i < 3 * ENDS; i++) {
+        const double above = from[i] > -1.0 ? from[i] : -1.0;
+        steps[i] = (int32_t)(above < most ? above : most);
+    }
+    // What was cut off.
+    for (int i = 0; i < 3 * ENDS; i++) {
+        const double whole = steps[i];
+        down[i] = steps[i] - (whole > from[i] ? 1 : 0);
+        up[i] = steps[i] + (whole < from[i] ? 1 : 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        // Low ends of boxes are less than a step above their bytes, and high ends less than one below.
+        const int at = (int)ENDS * i, inner_low = up[at + INSIDE_LOW] + 1, inner_high = down[at + INSIDE_HIGH] - 1;
+        for (uint32_t k = 0; k < count[i]; k++) {
+            const int before = 2 * (int)STEPS * (int)k, low = inner_low - before, high = inner_high - before;
+            const bool any = low <= LAST_STEP && high >= 0;
+            ask_for(byte_of(down[at + LOW] - before), byte_of(up[at + HIGH] - before), q[i][k].near);
+            // No box has the ends 0 and 255.
+            ask_for(any ? byte_of(low) : LAST_STEP, any ? byte_of(high) : 0, q[i][k].sure);
+            q[i][k].hash = hash_along(i, first[i] + k);
+        }
     }
 }
 
 // A bit for each of sixteen bytes that is not zero, of which all bits are set.
-CAL_WIDE_INLINE uint32_t bits_of(const uint64_t halves[2]) {
+CAL_WIDE_INLINE uint32_t bits_of(const places* set) {
+#ifdef __SSE2__
+    typedef char signed_places __attribute__((vector_size(PLACES)));
+    return (uint32_t)__builtin_ia32_pmovmskb128((signed_places)*set);
+#else
+    uint64_t halves[2];
     uint32_t out = 0;
+    memcpy(halves, set, sizeof halves);
     for (int i = 0; i < 2; i++) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        const uint64_t half = __builtin_bswap64(halves[i]);
-#else
-        const uint64_t half = halves[i];
+        halves[i] = __builtin_bswap64(halves[i]);
 #endif
-        out |= (uint32_t)((half & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56) << 8 * i;
+        out |= (uint32_t)((halves[i] & UINT64_C(0x8040201008040201)) * UINT64_C(0x0101010101010101) >> 56) << 8 * i;
     }
     return out;
+#endif
 }
 
 // Which boxes of a bucket answer.
-CAL_WIDE static uint32_t answers_of_bucket(const cal_grid_bucket* b, const question* x, const question* y,
+CAL_WIDE_INLINE uint32_t answers_of_bucket(const cal_grid_bucket* b, const question* x, const question* y,
                                            const question* z) {
     const question* const q[3] = {x, y, z};
     bytes near = ~(bytes){0}, sure = ~(bytes){0};
     for (int i = 0; i < 3; i++) {
-        bytes ends;
+        bytes ends, asked[2];
         memcpy(&ends, b->ends[i], sizeof ends);
-        near &= (bytes)(ends <= q[i]->near);
-        sure &= (bytes)(ends <= q[i]->sure);
+        memcpy(&asked[0], q[i]->near, sizeof asked[0]);
+        memcpy(&asked[1], q[i]->sure, sizeof asked[1]);
+        near &= (bytes)(ends <= asked[0]);
+        sure &= (bytes)(ends <= asked[1]);
     }
-    uint64_t n[4], s[4], found[2];
+    places n[2], s[2];
     memcpy(n, &near, sizeof n);
     memcpy(s, &sure, sizeof s);
-    for (int i = 0; i < 2; i++) found[i] = n[i] & n[2 + i] & ~(s[i] & s[2 + i]);
-    return bits_of(found) & b->used;
+    const places found = n[0] & n[1] & ~(s[0] & s[1]);
+    return bits_of(&found) & b->used;
 }
 
 // The blocks of a level that a look goes through.
@@ -360,14 +375,14 @@ typedef struct probe {
 
 // Blocks from `first` on, `count` along each axis: all links are asked for, then all buckets, and then these are looked at, so that a look
 // waits twice and not for each of them.
-static bool look_at_chunk(const cal_grid* grid, int level, const uint32_t first[3], const uint32_t count[3],
-                          const cal_box* box, const cal_box* inside, cal_broad_ids* out) {
+CAL_WIDE static bool look_at_chunk(const cal_grid* grid, int level, const uint32_t first[3], const uint32_t count[3],
+                                   const cal_box* box, const cal_box* inside, cal_broad_ids* out) {
     question q[3][CHUNK];
     probe probes[CHUNK * CHUNK * CHUNK];
     const double inverse = inverse_of(level);
     const uint32_t mask = grid->link_capacity - 1;
     int n = 0;
-    for (int i = 0; i < 3; i++) ask(inverse, first[i], count[i], box, inside, i, q[i]);
+    ask(inverse, first, count, box, inside, q);
     for (uint8_t z = 0; z < count[2]; z++)
         for (uint8_t y = 0; y < count[1]; y++)
             for (uint8_t x = 0; x < count[0]; x++) {

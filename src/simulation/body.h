@@ -62,22 +62,23 @@ typedef struct cal_sim_body {
     cal_form form;
     uint32_t category, mask; // of all its shapes together
     bool round;              // all moments are equal
+    bool pushed;             // a callback may give it a torque
     bool spinning;           // turning matters: it is no ball about its centre
     bool flying;             // its course is known (motion/trajectory.c)
     int series;              // of a free body: where the series is in a state's numbers
     double reach;
     double box_end; // until when its swept box holds it
     int box_event;
-    int first_collision_callback; // −1: none
+    int ball_count;
     int* pairs;
     int pair_count, pair_capacity;
 
     cal_course course;
 
-    double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
-    int ball_count;
-    int link;      // which of its component's bodies it is; of a multibody: the model's body
-    int multibody; // whose link it is; −1: none
+    double (*balls)[4];           // centre and radius; of a fixed plane: normal and height in the world
+    int first_collision_callback; // −1: none
+    int link;                     // which of its component's bodies it is; of a multibody: the model's body
+    int multibody;                // whose link it is; −1: none
     double mass, inertia[3];
     cal_geometry* geometry; // in the frame of the principal axes; NULL: none
 

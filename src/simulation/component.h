@@ -22,11 +22,11 @@ enum { CAL_NEWS_NEAR = 1, CAL_NEWS_ALL = 2 };
 typedef struct cal_component {
     _Alignas(64) const struct cal_component_ops* ops; // NULL: unused
     cal_queue queue;
+    double local_time; // how far it was asked for
     int body;          // the first of its own bodies, which follow each other; −1: none
+    int weight;        // moving bodies; what every event reads ends here, with a cache line
     int number;        // in the world's list
     int domain;        // that it belongs to; 0 in a world that is not divided
-    int weight;        // moving bodies
-    double local_time; // how far it was asked for
     int member;        // its place in that domain's list
     int going;         // the domain that it is going to be handed over to; 0: none
     int done;          // work of its events, since loads of domains were last looked at

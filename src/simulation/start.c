@@ -103,9 +103,11 @@ static cal_status take_mass(cal_world* world, int body, bool link, const cal_mas
     memcpy(part->offset, mass->center, sizeof part->offset);
     const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
     part->round = largest - fmin(part->inertia[0], fmin(part->inertia[1], part->inertia[2])) <= ROUND * largest;
-    for (int h = 0; h < world->periodic_hook_count; h++) // callbacks may set a torque
+    part->pushed = false;
+    for (int h = 0; h < world->periodic_hook_count; h++)
         for (int i = 0; i < world->periodic_hooks[h].count; i++)
-            part->round &= world->periodic_hooks[h].bodies[i] != body;
+            part->pushed |= world->periodic_hooks[h].bodies[i] == body;
+    part->round &= !part->pushed;
     return CAL_OK;
 }
 
@@ -223,8 +225,8 @@ static bool place_fixed(cal_sim_body* part) {
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     part->series = (int)CAL_AT_SLOTS + part->def.slots + (int)CAL_FREE_FLOWS;
-    // One that turns has a second state where its series goes on.
-    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part), part->round ? 1 : 2);
+    // One that is turned has a second state where its series goes on.
+    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part), part->pushed ? 2 : 1);
     if (part->component >= 0) world->components[part->component].queue.copied = part->series;
     if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
@@ -311,7 +313,7 @@ static bool take_over(cal_sim_body* part, cal_sim_body* like) {
     }
     if (like->geometry != NULL) part->geometry = cal_geometry_share(like->geometry);
     part->form = like->form, part->category = like->category, part->mask = like->mask;
-    part->round = like->round, part->spinning = like->spinning;
+    part->round = like->round, part->pushed = like->pushed, part->spinning = like->spinning;
     part->ball_count = like->ball_count, part->reach = like->reach, part->mass = like->mass;
     memcpy(part->inertia, like->inertia, sizeof part->inertia);
     memcpy(part->offset, like->offset, sizeof part->offset);

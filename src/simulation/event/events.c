@@ -38,16 +38,25 @@ static void sift_up(cal_event_queue* queue, int position, cal_heap_entry entry) 
     put(queue, position, entry);
 }
 
+// The earlier of two, without a branch where their times differ.
+static inline const cal_heap_entry* earlier(const cal_event_queue* queue, const cal_heap_entry* a,
+                                            const cal_heap_entry* b) {
+    const cal_heap_entry* first = b->time < a->time ? b : a;
+    return a->time == b->time && before(queue, b, a) ? b : first;
+}
+
 static void sift_down(cal_event_queue* queue, int position, cal_heap_entry entry) {
     for (;;) {
-        const int first = 4 * position + 1, last = first + 4 < queue->count ? first + 4 : queue->count;
-        if (first >= queue->count) break;
-        int least = first;
-        for (int child = first + 1; child < last; child++)
-            if (before(queue, at(queue, child), at(queue, least))) least = child;
-        if (!before(queue, at(queue, least), &entry)) break;
-        put(queue, position, *at(queue, least));
-        position = least;
+        const int first = 4 * position + 1, children = queue->count - first;
+        if (children <= 0) break;
+        const cal_heap_entry *own = at(queue, first), *least = own;
+        if (children >= 4)
+            least = earlier(queue, earlier(queue, own, own + 1), earlier(queue, own + 2, own + 3));
+        else
+            for (int child = 1; child < children; child++) least = earlier(queue, least, own + child);
+        if (!before(queue, least, &entry)) break;
+        put(queue, position, *least);
+        position = first + (int)(least - own);
     }
     put(queue, position, entry);
 }

@@ -9,16 +9,16 @@
 #include <stddef.h>
 
 // The lines of the newest state of a component that a flight is read from: its time, position, velocity
-// and acceleration, and how far its series goes.
+// and acceleration, and of what turns how far that is known and how fast it turns.
 CAL_FETCH void cal_fetch_state(const cal_world* world, int component) {
-    enum { LINES = 4, LINE = 64 };
+    enum { LINES = 5, LINE = 64 };
     const cal_queue* queue = &world->components[component].queue;
     if (queue->tail == queue->head) return;
     const char* state = (const char*)cal_saved_state_at(queue, queue->tail - 1);
-    for (int line = 0; line < LINES; line++) __builtin_prefetch(state + (ptrdiff_t)line * LINE);
+    for (int at = 0; at < queue->size && at < (int)LINES * (int)LINE; at += LINE) __builtin_prefetch(state + at);
 }
 
-// All of it, with its series.
+// All of it.
 CAL_FETCH void cal_fetch_whole_state(const cal_world* world, int component) {
     enum { LINE = 64 };
     const cal_queue* queue = &world->components[component].queue;

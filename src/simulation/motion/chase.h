@@ -42,9 +42,9 @@ double cal_time_resolution(const cal_world* world, double time);
 // How far from a time of impact rounding may say either: what times are rounded to, and what that of places makes of a time.
 double cal_hit_rounding(const cal_chase* c, const cal_hit* hit);
 
-// Of balls against balls, a plane or a block (search_balls.c). The soonest that any ball can touch, and whether one does now, to a share of
-// sizes and distances from the origin:
-void cal_look_at_balls(const cal_chase* c, cal_sight* out);
+// Of balls against balls, a plane or a block (search_balls.c). The soonest that any ball can touch, as far as that is within a time from now
+// on, and whether one does now, to a share of sizes and distances from the origin:
+void cal_look_at_balls(const cal_chase* c, double horizon, cal_sight* out);
 // Whether any ball overlaps the other body and approaches it.
 bool cal_balls_touch(const cal_chase* c);
 // When the two balls of a look at a time, which is sure that they do, touch: to rounding. False: it did not come to that.

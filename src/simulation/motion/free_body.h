@@ -2,6 +2,7 @@
 #pragma once
 #include "simulation/body.h"
 #include "simulation/flow.h"
+#include "simulation/motion/free_turn.h"
 #include "simulation/state/graph.h"
 
 // Numbers of a free body's state: q, v, and what the user set, as a contact group has them; slots and then the series follow. A step that
@@ -15,9 +16,15 @@ enum {
     CAL_AT_TORQUE = 16,       // principal axes
     CAL_AT_SLOTS = 19
 };
-// The Taylor series of rotation: how far it goes, when the parabola began, and its rows.
+// How it turns: how far that goes, when the parabola began, and the closed form (free_turn.h). Where that has −1 terms it is a Taylor series,
+// whose rows follow where a callback may push the body.
 enum { CAL_SERIES = 20, CAL_SERIES_NUMBERS = 7 * (CAL_SERIES + 1) }; // its order
-enum { CAL_SERIES_LENGTH = 0, CAL_SERIES_ORIGIN = 1, CAL_SERIES_ROWS = 2 };
+enum {
+    CAL_SERIES_LENGTH = 0,
+    CAL_SERIES_ORIGIN = 1,
+    CAL_SERIES_FORM = 2,
+    CAL_SERIES_ROWS = (int)CAL_SERIES_FORM + (int)CAL_TURN_NUMBERS
+};
 
 // What flowed (simulation/flow.h) is before the series.
 enum { CAL_FREE_FLOWS = (int)(sizeof(cal_flows) / sizeof(double)) };
@@ -27,7 +34,7 @@ cal_status cal_free_body_energy(cal_world* world, int component, const double* q
 cal_status cal_free_body_work(cal_world* world, int component, const struct cal_member_span* span, double* out);
 
 int cal_free_body_stride(const cal_sim_body* part);
-// Makes the series of a free body's state; to be called when its numbers have changed. origin: the time at which its centre is where
+// Makes what follows from a free body's state for its turning; to be called when its numbers have changed. origin: the time at which its centre is where
 // the numbers say.
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data);
 // Notes the course of a free body, after the numbers of its newest state have changed. A step leaves it as it is, and any other new state, or

@@ -119,7 +119,7 @@ static cal_status look(cal_chase* c, double time, double to, cal_sight* out) {
     if (general)
         *out = look_general(c, horizon, least);
     else
-        cal_look_at_balls(c, out);
+        cal_look_at_balls(c, horizon, out);
     out->touching |= out->step < least && horizon > least && out->speed > 0.0;
     out->step = fmax(fmin(out->step, horizon), least);
     return CAL_OK;
@@ -140,7 +140,7 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
     cal_reach_interval(c->world, c->pair, from, overlap);
     double time = overlap[0];
     if (time > to) return CAL_OK;
-    const bool parts = overlap[1] < to; // before the end, at which there is nothing to look at then
+    const bool parts = overlap[1] <= to; // nothing is to be looked at then: the balls are wider than the bodies
     if (parts) to = overlap[1];
     cal_status status = bound_chase(c, time, to);
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {

@@ -203,7 +203,8 @@ typedef struct findings {
 } findings;
 
 // Of two bodies with few balls each: those that can touch first are looked at further, as long as nobody else is the first then.
-static void look_further(const cal_chase* c, const rounded* r, const double a[3], findings* f, cal_sight* out) {
+static void look_further(const cal_chase* c, const rounded* r, const double a[3], double horizon, findings* f,
+                         cal_sight* out) {
     const int pairs = r->p->ball_count * r->count;
     for (int round = 0; round < pairs; round++) {
         int best = 0;
@@ -213,30 +214,38 @@ static void look_further(const cal_chase* c, const rounded* r, const double a[3]
             if (f->times[i] < f->times[best]) best = i;
             if (later < f->second) f->second = later;
         }
-        if (!(f->times[best] < (double)INFINITY)) return;
+        if (!(f->times[best] < horizon)) {
+            out->step = f->times[best];
+            return;
+        }
         ball p, room;
         out->balls[0] = best / r->count, out->balls[1] = best % r->count;
         place(c, r->a, out->balls[0], &p);
         const ball* q = other_ball(c, r, out->balls[1], &room);
         meet_ball(&p, q, between(&p, q, f->first.r), &f->first);
         const double least = CAL_TOUCH_BALLS * far_from_origin(&p), from = f->times[best];
-        f->times[best] = time_beyond(&f->first, a, c->slack + f->first.bend, least, from, f->second);
+        const double most = f->second < horizon ? f->second : horizon;
+        f->times[best] = time_beyond(&f->first, a, c->slack + f->first.bend, least, from, most);
         out->step = f->times[best] < f->second ? f->times[best] : f->second;
         out->speed = f->first.closing;
         if (f->times[best] <= f->second || f->times[best] == from) return;
     }
 }
 
-void cal_look_at_balls(const cal_chase* c, cal_sight* out) {
+void cal_look_at_balls(const cal_chase* c, double horizon, cal_sight* out) {
     rounded r;
-    findings f = {.second = (double)INFINITY};
+    findings f; // times are written before they are read: there may be 64 of them, and are 3
+    f.second = (double)INFINITY;
     place_others(c, &r);
     const double rate = r.balls ? 0.0 : sqrt(cal_dot3(c->at[r.b].w, c->at[r.b].w));
     const double turning = rate > 0.0 ? 2.0 * r.q->reach * rate : 0.0; // a plane has no end
     const bool few = r.p->ball_count * r.count <= MOST_PAIRS;
-    double most = 0.0, k_most = 0.0, a[3], reach = (double)INFINITY;
+    double most = 0.0, k_most = 0.0, a[3];
     for (int d = 0; d < 3; d++) a[d] = r.a == 0 ? c->acceleration[d] : -c->acceleration[d];
     if (r.balls) fastest(c, &most, &k_most);
+    // How far balls may be from each other that touch in time to be the first.
+    const double within = horizon * (most + k_most * horizon);
+    double reach = within;
     *out = (cal_sight){.step = (double)INFINITY, .latest = (double)INFINITY, .balls = {-1, -1}};
     for (int i = 0; i < r.p->ball_count; i++) {
         ball p, room;
@@ -277,12 +286,13 @@ void cal_look_at_balls(const cal_chase* c, cal_sight* out) {
             out->step = step;
             out->balls[0] = i, out->balls[1] = j;
             f.first = m;
-            reach = 2.0 * step * (most + k_most * step);
+            const double soon = 2.0 * step * (most + k_most * step);
+            reach = soon < within ? soon : within;
         }
     }
-    if (out->touching || out->balls[0] < 0) return;
-    if (r.balls && few) look_further(c, &r, a, &f, out);
-    if (turning > 0.0 || !is_smooth(c, 0) || !is_smooth(c, 1)) return;
+    if (out->touching || out->balls[0] < 0 || out->step >= horizon) return;
+    if (r.balls && few) look_further(c, &r, a, horizon, &f, out);
+    if (out->step >= horizon || turning > 0.0 || !is_smooth(c, 0) || !is_smooth(c, 1)) return;
     const double latest = latest_touch(c, &f.first);
     if (latest < f.second) out->latest = latest;
 }

@@ -2,7 +2,8 @@
 //
 //     x(t) = x₀ + u₀ t + a t²/2,    q(t) = q₀ ∘ exp(ω t/2).
 //
-// Any other one follows Euler's equations, in principal axes with moments I and a torque τ that is constant there,
+// Any other one that nothing turns has a closed form, too (free_turn.c). With a torque τ that is constant in principal axes, where its moments are I,
+// and where it turns nearly about the axis of the middle moment, it follows Euler's equations,
 //
 //     I₁ ω̇₁ = τ₁ + (I₂ − I₃) ω₂ ω₃  (and so on in turn),    q̇ = ½ q ∘ ω.
 //
@@ -13,7 +14,8 @@
 // Order 20 is exact to rounding over a tenth of a turn or so. The series is at the same time the method and its dense
 // output: a state at any time costs one evaluation of a polynomial. Where a series ends, a STEP begins the next one. How far
 // a series reaches depends on its coefficients only, so states do not depend on the times that were asked for. The parabola goes on
-// through such steps from where it began: times of impact that follow from it do not depend on how many there are so far.
+// through such steps from where it began: times of impact that follow from it do not depend on how many there are so far. Rows are kept where a
+// callback may push a body; others need a series once in hundreds of motions, and make it anew for each look.
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/wide.h"
@@ -35,7 +37,8 @@
 #define MARGIN 1e-6
 
 int cal_free_body_stride(const cal_sim_body* part) {
-    return part->series + (part->round ? 0 : (int)CAL_SERIES_ROWS + (int)CAL_SERIES_NUMBERS);
+    if (part->round) return part->series;
+    return part->series + (int)CAL_SERIES_ROWS + (part->pushed ? (int)CAL_SERIES_NUMBERS : 0);
 }
 
 static double* series_of(const cal_sim_body* part, double* data) { return data + part->series; }
@@ -112,17 +115,50 @@ static void set_origin(const cal_sim_body* part, double origin, double* data) {
     if (!part->round) data[part->series + (int)CAL_SERIES_ORIGIN] = origin;
 }
 
-void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
-    if (part->round) return;
-    set_origin(part, origin, data);
-    double *series = series_of(part, data), *rows = series + (int)CAL_SERIES_ROWS;
+static bool is_series(const double* series) { return series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TERMS] < 0.0; }
+
+static bool has_torque(const double* data) {
+    const double* torque = data + CAL_AT_TORQUE;
+    return torque[0] != 0.0 || torque[1] != 0.0 || torque[2] != 0.0;
+}
+
+// The rows of a state's series.
+static void make_rows(const cal_sim_body* part, const double* data, double* rows) {
     memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
     memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
     extend_series(part->inertia, data + CAL_AT_TORQUE, rows);
-    double push = 0.0;
+}
+
+static void begin_series(const cal_sim_body* part, const double* data, double* series) {
+    double made[CAL_SERIES_NUMBERS], *rows = part->pushed ? series + (int)CAL_SERIES_ROWS : made, push = 0.0;
+    memset(series + CAL_SERIES_FORM, 0, (size_t)CAL_TURN_NUMBERS * sizeof *series);
+    series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TERMS] = -1.0;
+    make_rows(part, data, rows);
     for (int i = 0; i < 3; i++) push = fmax(push, fabs(data[CAL_AT_TORQUE + i]) / part->inertia[i]);
     const double rate = sqrt(cal_dot3(data + CAL_AT_ANGULAR, data + CAL_AT_ANGULAR) + push);
     series[CAL_SERIES_LENGTH] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
+}
+
+// What follows from a state for its turning.
+static void begin_turning(const cal_sim_body* part, const double* data, double* series) {
+    series[CAL_SERIES_LENGTH] = (double)INFINITY;
+    if (has_torque(data) || !cal_free_turn_begin(part->inertia, data + CAL_AT_QUATERNION, data + CAL_AT_ANGULAR,
+                                                 series + (int)CAL_SERIES_FORM))
+        begin_series(part, data, series);
+}
+
+// Of numbers that are about to change nothing follows yet.
+static void forget_turning(const cal_sim_body* part, double* data) {
+    if (part->round) return;
+    double* series = series_of(part, data);
+    series[CAL_SERIES_LENGTH] = 0.0;
+    series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TERMS] = -1.0;
+}
+
+void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
+    if (part->round) return;
+    set_origin(part, origin, data);
+    begin_turning(part, data, series_of(part, data));
 }
 
 void cal_free_body_note_course(cal_world* world, int component) {
@@ -138,27 +174,34 @@ void cal_free_body_note_course(cal_world* world, int component) {
     memcpy(part->course.velocity, data + CAL_AT_VELOCITY, sizeof part->course.velocity);
 }
 
-// Whether a series has numbers as far as it goes; one that goes on for ever has no rows but the first.
-static bool is_series_sound(const double* series) {
-    const double length = series[CAL_SERIES_LENGTH], *rows = series + (int)CAL_SERIES_ROWS;
-    if (length == (double)INFINITY) return largest(rows + 7, 7 * CAL_SERIES) == 0.0;
+// Whether rows of a series are numbers as far as it goes; one that goes on for ever has none but the first.
+static bool are_rows_sound(const double* rows, double length) {
     double sum = 0.0;
+    if (!cal_all_finite(rows, CAL_SERIES_NUMBERS)) return false;
+    if (length == (double)INFINITY) return largest(rows + 7, 7 * CAL_SERIES) == 0.0;
     for (int k = CAL_SERIES; k >= 0; k--) sum = largest(rows + 7 * k, 7) + length * sum;
-    return length >= 0.0 && isfinite(sum * sum);
+    return isfinite(sum * sum);
+}
+
+// Where a group takes over as a state begins, what is kept for its turning is of another one, or of none.
+static bool is_turning_sound(const cal_sim_body* part, const double* series) {
+    if (!isfinite(series[CAL_SERIES_ORIGIN]) || !(series[CAL_SERIES_LENGTH] >= 0.0)) return false;
+    if (!cal_free_turn_sound(series + (int)CAL_SERIES_FORM)) return false;
+    return !is_series(series) || !part->pushed ||
+           are_rows_sound(series + (int)CAL_SERIES_ROWS, series[CAL_SERIES_LENGTH]);
 }
 
 // Speeds are those of something whose energy is a number.
 bool cal_free_body_sound(const cal_world* world, int component, const cal_saved_state* state) {
     const cal_sim_body* part = &world->bodies[world->components[component].body];
-    const double *data = (const double*)(const void*)(state + 1), *series = data + part->series;
+    const double* data = (const double*)(const void*)(state + 1);
     double energy = 0.0;
     for (int i = 0; i < 3; i++) {
         const double u = data[CAL_AT_VELOCITY + i], w = data[CAL_AT_ANGULAR + i];
         energy += part->mass * (u * u) + part->inertia[i] * (w * w);
     }
     if (!isfinite(energy) || !cal_all_finite(data, part->series)) return false;
-    return part->round ||
-           (cal_all_finite(series + (int)CAL_SERIES_ORIGIN, 1 + CAL_SERIES_NUMBERS) && is_series_sound(series));
+    return part->round || is_turning_sound(part, data + part->series);
 }
 
 // Horner's rule for four numbers at a time: q, and the last of q with ω.
@@ -195,7 +238,14 @@ static void turn(const cal_sim_body* part, double* data, double t, double q[4], 
         return;
     }
     if (!part->round) {
-        evaluate_rotation_series(series_of(part, data) + (int)CAL_SERIES_ROWS, t, q, w);
+        const double *series = series_of(part, data), *rows = series + (int)CAL_SERIES_ROWS;
+        double made[CAL_SERIES_NUMBERS];
+        if (!is_series(series)) {
+            cal_free_turn_at(series + (int)CAL_SERIES_FORM, t, q, w);
+            return;
+        }
+        if (!part->pushed) make_rows(part, data, made), rows = made;
+        evaluate_rotation_series(rows, t, q, w);
         return;
     }
     memcpy(w, data + CAL_AT_ANGULAR, 3 * sizeof *w);
@@ -220,14 +270,14 @@ static double turning_energy(const cal_sim_body* part, const double w[3]) {
 
 // From a state, which has the time `begin`, to a later time: m (a − g)·Δx, and what a torque adds to the energy of turning.
 static cal_flows flows_at(const cal_world* world, const cal_sim_body* part, double* data, double begin, double time) {
-    const double origin = cal_free_body_origin(part, begin, data), *torque = data + CAL_AT_TORQUE;
+    const double origin = cal_free_body_origin(part, begin, data);
     double x[2][3], u[3], q[4], w[2][3], work = 0.0;
     cal_flows out = *flows_of(part, data);
     fly(data, begin - origin, x[0], u);
     fly(data, time - origin, x[1], u);
     for (int i = 0; i < 3; i++)
         work += part->mass * (data[CAL_AT_ACCELERATION + i] - world->def.gravity[i]) * (x[1][i] - x[0][i]);
-    if (torque[0] != 0.0 || torque[1] != 0.0 || torque[2] != 0.0) {
+    if (has_torque(data)) {
         turn(part, data, 0.0, q, w[0]);
         turn(part, data, time - begin, q, w[1]);
         work += turning_energy(part, w[1]) - turning_energy(part, w[0]);
@@ -368,7 +418,9 @@ static double largest_turn(const cal_sim_body* part, const double w[3], const do
 // The same over a time after a state; 0 where turning does not matter. A body with equal moments has a series where a torque acts.
 static double turning_bound(const cal_sim_body* part, const double* data, double h) {
     const double* w = data + CAL_AT_ANGULAR;
+    const double* series = data + part->series;
     if (!part->spinning) return 0.0;
+    if (!part->round && !is_series(series)) return series[(int)CAL_SERIES_FORM + (int)CAL_TURN_FASTEST];
     return part->round ? sqrt(cal_dot3(w, w)) : largest_turn(part, w, data + CAL_AT_TORQUE, h);
 }
 
@@ -431,8 +483,10 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
     out->until = fmin(until, motion_end(&c->queue, n));
     out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
+    const double* series = data + part->series;
     if (part->spinning && !part->round)
-        out->twist = largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn);
+        out->twist = is_series(series) ? largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn)
+                                       : series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TWIST];
     return CAL_OK;
 }
 
@@ -483,5 +537,6 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
     cal_unrotate3(at.pose.rotation, at.w, data + CAL_AT_ANGULAR);
     *flows_of(&world->bodies[body], data) = flows;
     set_origin(&world->bodies[body], time, data);
+    forget_turning(&world->bodies[body], data);
     return CAL_OK;
 }
