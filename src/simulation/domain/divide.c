@@ -329,7 +329,7 @@ static void open_domains(cal_domains* d) {
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
         own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
-        own->extent = own->shown = cal_box_of_nothing;
+        own->extent = own->shown = own->core = cal_box_of_nothing;
         own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }
 }
@@ -406,7 +406,7 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
         cal_domain_clear(d->domains[i].border);
-        d->domains[i].stray_count = d->domains[i].extended_count = d->domains[i].places = 0;
+        d->domains[i].stray_count = d->domains[i].extended_count = d->domains[i].outer_count = d->domains[i].places = 0;
     }
     d->divided = false;
     if (status == CAL_OK && d->ranks != NULL) status = cal_rank_rebuild(d, error);

@@ -64,12 +64,28 @@ typedef struct cal_handing {
 // what was found. The first decision of a group of each that was missed by the other one, infinite: none.
 typedef struct cal_border_find {
     int body, other, pair;
-    int keeper; // of the pair
     double from;
     bool done, looked;
     cal_prediction prediction;
     double missed[2];
 } cal_border_find;
+
+// What the noted bodies of two domains overlap in the other one: looked for by one worker, when both domains have run (border.c).
+typedef struct cal_border_look {
+    int domain[2];
+    int keeper; // of their pairs
+    cal_border_find* finds;
+    int find_count, find_capacity;
+    int64_t checks, predictions;
+    cal_broad_scratch scratch;
+    bool failed; // no memory
+} cal_border_look;
+
+// A noted body that may be near others, and its box.
+typedef struct cal_outer {
+    int body;
+    cal_box box;
+} cal_outer;
 
 // Two bodies that are to come into one domain, and the domains in whose regions they are. missed: when a group of the first one decided without the second,
 // which would have joined; infinite: they collide.
@@ -122,13 +138,15 @@ typedef struct cal_domain {
     int places, most_members;
     cal_box before;
     bool grown;
-    // For the border: the pairs of it that it keeps, what its bodies have found, pairs, or finds, that one core has to see to, of how many noted bodies
-    // the box is in the extent, domains that are near, who has left the region, and scratch of the search.
+    // For the border: the pairs of it that it keeps, pairs, or finds, that one core has to see to, of how many noted bodies the box is in the extent, those of
+    // them that are not inside of a box that no other domain came to when all last met, domains that are near, who has left the region, and scratch of a search.
     cal_world* border;
-    cal_border_find* finds;
-    int find_count, find_capacity;
     int *later, later_count, later_capacity;
     int extended_count;
+    cal_outer* outer;
+    int outer_count, outer_capacity;
+    cal_box core;
+    bool ran; // in this run, to its end
     int *near, near_count, near_capacity;
     int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
@@ -195,6 +213,13 @@ typedef struct cal_domains {
     int *joined, joined_count, joined_capacity;
     int *called, called_capacity; // those that share callbacks: rings alike, until the world is whole again
     int64_t round;                // of looks at the border: bodies with this number are noted
+    // Looks from one domain into another: those that can be taken, and those that a worker has taken; whether that was done while domains ran.
+    cal_border_look* looks;
+    int look_capacity;
+    atomic_int look_count, looks_taken;
+    atomic_llong looked_ns;
+    pthread_mutex_t meeting; // for who has run, to see who else has
+    bool looked;
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
@@ -326,6 +351,7 @@ double cal_domains_span_of_loads(const cal_domains* d); // the same of what they
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
 cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error);
+cal_status cal_domains_run_looks(cal_domains* d, cal_error* error); // nothing but looks across the border
 // So many of so many processors are worth having; divides a world among so many, of which each gets up to so many domains; whether that has
 // been worth it since the last look (run.c).
 int cal_domains_worth(const cal_world* world, int processors);
@@ -349,8 +375,12 @@ double cal_processor_time(void); // of the calling thread, s
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
 int cal_domain_most_members(const cal_world* view); // of its largest group
-// At the end of a domain's run: its new boxes are in its extent (border.c).
-void cal_border_extend(cal_domains* d, int domain);
+// At the end of a domain's run: its new boxes are in its extent; others that have run can be looked at. Before a run there are no looks; then a worker
+// takes those that there are, whether it took any (border.c).
+cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error);
+void cal_border_end_run(cal_domains* d, int domain);
+void cal_border_begin_run(cal_domains* d);
+bool cal_border_look_some(cal_domains* d);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
 // Lists a pair that is to come into one domain, and domains that a domain's bodies may meet (border.c).
