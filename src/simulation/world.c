@@ -187,6 +187,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     if (!world->log.taken) cal_log_drop(&world->log, time);
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
+        cal_fetch_components(world, i);
         if (c->ops != NULL && !c->ops->stepped && !cal_component_is_fused(c)) cal_component_mark_used(world, i, time);
     }
     return CAL_OK;

@@ -202,12 +202,11 @@ static void weigh_components(const cal_domains* d, cal_clusters* out) {
 
 // Who is in another region now has left the one of its domain.
 static bool list_moved(cal_domains* d, const cal_clusters* found) {
+    for (int i = 1; i <= d->count; i++) d->domains[i].stray_count = 0;
     for (int i = 0; i < found->count; i++) {
         const cal_component* c = &d->whole->components[found->list[i].first];
-        cal_domain* own = &d->domains[c->domain];
         if (found->domains[i] == c->domain || !cal_domain_is_own(d, c->domain)) continue;
-        if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
-        own->strays[own->stray_count++] = c->body;
+        if (!cal_domain_add_stray(&d->domains[c->domain], c->body, found->domains[i])) return false;
     }
     return true;
 }

@@ -101,6 +101,11 @@ typedef struct cal_carried_pair {
     double time;
 } cal_carried_pair;
 
+// A body that has left the region of its domain, and the domain whose region it is in.
+typedef struct cal_stray {
+    int body, to;
+} cal_stray;
+
 // A body on its way to another domain: when its box ends, and the box, where it has those.
 typedef struct cal_departure {
     int component, from, to;
@@ -148,7 +153,8 @@ typedef struct cal_domain {
     cal_box core;
     bool ran; // in this run, to its end
     int *near, near_count, near_capacity;
-    int *strays, stray_count, stray_capacity;
+    cal_stray* strays;
+    int stray_count, stray_capacity;
     cal_broad_scratch scratch;
     // Of a division: places without bodies, bodies that move and those of balls among its share of all (divide.c); components that come, those of which
     // states or a log are linked to others, and pairs with other domains (scatter.c).
@@ -313,6 +319,7 @@ bool cal_domain_list_member(cal_domains* d, int component);
 void cal_domain_unlist_member(cal_domains* d, int component, int domain);
 // Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
+bool cal_domain_add_stray(cal_domain* own, int body, int to);
 cal_status cal_domains_migrate(cal_domains* d, cal_status status, cal_error* error);
 int cal_domain_home_of(const cal_domains* d, int body); // the domain in whose region it is
 // Lists a component that goes to a domain in d->handings, which are then handed over with their boxes, pairs, events, states and engines.
@@ -321,6 +328,8 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_status status, cal_error* e
 cal_status cal_domains_hand_home(cal_domains* d, cal_error* error); // to the whole
 // The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
 cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
+bool cal_domains_can_exchange(const cal_domains* d,
+                              int component); // it is such a body, of which nothing could be undone
 // Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
 bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** list, int* count, int* capacity);
 int cal_domains_home(const cal_domains* d, const int body[2]);

@@ -314,8 +314,8 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
                   worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 4 * later > first) && events > d->count)
         d->window *= 0.8;
-    else if (events < worth)
-        d->window = fmin(1.25 * d->window, longest);
+    else if (events < worth) // the first ones are short
+        d->window = fmin((2 * events < worth ? 2.0 : 1.25) * d->window, longest);
     else if (events > 4 * worth)
         d->window *= 0.8;
 }
