@@ -219,12 +219,9 @@ typedef struct cal_domains {
     int *joined, joined_count, joined_capacity;
     int *called, called_capacity; // those that share callbacks: rings alike, until the world is whole again
     int64_t round;                // of looks at the border: bodies with this number are noted
-    // Looks from one domain into another: those that can be taken, and those that a worker has taken; whether that was done while domains ran.
+    // Looks from one domain into another, while domains run and after that; whether they were taken while domains ran.
     cal_border_look* looks;
     int look_capacity;
-    atomic_int look_count, looks_taken;
-    atomic_llong looked_ns;
-    pthread_mutex_t meeting; // for who has run, to see who else has
     bool looked;
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
@@ -254,12 +251,16 @@ typedef struct cal_domains {
     // none; what help took so far. Of a world that is priced: what help would spare, and any number of helpers.
     struct cal_offer* offers;
     bool helps;
-    atomic_int at_work, idle;
-    atomic_llong helped_ns;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
     double end; // of a run
     void (*task)(struct cal_domains* d, int domain);
+    // What workers tell each other while domains run, apart from what they read for each event: of help as above; looks that can be taken, those that a worker
+    // has taken, what they took; and for who has run, to see who else has.
+    _Alignas(64) atomic_int at_work, idle;
+    atomic_llong helped_ns, looked_ns;
+    _Alignas(64) atomic_int look_count, looks_taken;
+    pthread_mutex_t meeting;
 } cal_domains;
 
 // Whether a world is to be divided: it has a machine with several processors that share memory, and enough to do.
@@ -403,10 +404,13 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 // The domain of a body; the whole for one that is fixed or driven.
 int cal_domain_of_body(const cal_world* world, int body);
 // Which of two domains keeps the pairs between them: each does for about half of its neighbours. So of two ranks one tells the other of its bodies, and
-// does not look itself.
+// does not look itself. Space is halved again and again, so that numbers of neighbours differ in one bit, or in a few: where these are an odd number, the one keeps
+// whose bits, with the odd ones of those that differ, add up to an even number. Of the neighbours across a face that is every second one.
 static inline int cal_border_side(int one, int two) {
     const int low = one < two ? one : two, high = one < two ? two : one;
-    return (one + two) % 2 == 0 ? low : high;
+    const unsigned a = (unsigned)low - 1, b = (unsigned)high - 1, apart = a ^ b;
+    const unsigned shared = __builtin_popcount(apart) % 2 == 1 ? a : a & b;
+    return (__builtin_popcount(shared) + __builtin_popcount(apart & 0xaaaaaaaau)) % 2 == 0 ? low : high;
 }
 static inline int cal_border_keeper(const cal_domains* d, int a, int b) {
     return cal_border_side(cal_domain_of_body(d->whole, a), cal_domain_of_body(d->whole, b));
