@@ -368,9 +368,9 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     if (status == CAL_OK) status = begin_domains(d, error);
     const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
     int count = 0;
+    d->by_formula = !are_several_worth(d);
     if (status == CAL_OK)
-        status =
-            cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, are_several_worth(d), most, &count, error);
+        status = cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, !d->by_formula, most, &count, error);
     if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
         d->found = NULL;
         cal_clusters_free(&found);

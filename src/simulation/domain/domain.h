@@ -185,6 +185,7 @@ typedef struct cal_domains {
     bool calls_together; // there are callbacks of several bodies
     bool divided;        // bodies are in the domains; otherwise in the whole
     bool grouping;       // there were contact groups
+    bool by_formula;     // the impacts of most bodies that move are found so: they are balls
     bool given;          // the length of windows was given
     double window;       // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.

@@ -306,16 +306,18 @@ static int64_t count_work(const cal_domains* d) {
 }
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
-// of that is less than what others wait in more windows for the busiest component of each. What it is has no influence on results.
+// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
+// first ones are short, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
-    const double longest = LONGEST * d->whole->window;
-    const int64_t few = FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
+    const int longer = d->grouping || !d->by_formula ? 1 : 2;
+    const double longest = longer * LONGEST * d->whole->window;
+    const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
                   worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 4 * later > first) && events > d->count)
         d->window *= 0.8;
-    else if (events < worth) // the first ones are short
-        d->window = fmin((2 * events < worth ? 2.0 : 1.25) * d->window, longest);
+    else if (events < worth)
+        d->window = fmin((longer * events < worth ? longer : 1.0) * 1.25 * d->window, longest);
     else if (events > 4 * worth)
         d->window *= 0.8;
 }
