@@ -1,6 +1,6 @@
 // Aligned, zeroed memory with overflow checks. The two counters, and where memory comes from, are the library's only shared
 // variables. The counters exist for tests (failure injection, leak checks) and are atomic, so that threads may allocate at the same
-// time; the source changes only while nothing is allocated.
+// time: each counts in a place that few others use, so that cores do not wait for each other's cache lines. The source changes only while nothing is allocated.
 #define _DEFAULT_SOURCE
 #include "base/memory.h"
 #include <stdatomic.h>
@@ -11,10 +11,21 @@
 
 #include "base/error.h"
 
-enum { ALIGNMENT = 64, LARGE_PAGE = 2 << 20 };
+enum { ALIGNMENT = 64, LARGE_PAGE = 2 << 20, COUNTERS = 64 };
 
-static _Atomic int64_t allocations_until_failure = -1;
-static _Atomic int64_t live_allocations = 0;
+typedef struct counter {
+    _Alignas(ALIGNMENT) _Atomic int64_t count;
+} counter;
+
+static _Alignas(ALIGNMENT) _Atomic int64_t allocations_until_failure = -1;
+static counter live_allocations[COUNTERS]; // their sum counts
+static _Alignas(ALIGNMENT) atomic_uint next_counter;
+
+static void count_live(int64_t change) {
+    static _Thread_local unsigned own; // 1 + the thread's counter
+    if (own == 0) own = 1 + atomic_fetch_add_explicit(&next_counter, 1, memory_order_relaxed) % COUNTERS;
+    atomic_fetch_add_explicit(&live_allocations[own - 1].count, change, memory_order_relaxed);
+}
 
 static void* take_zeroed(size_t size, void* user) {
     (void)user;
@@ -68,13 +79,13 @@ void* cal_allocate(size_t count, size_t size) {
     if (large)
         madvise(memory, count * size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); // only a wish: nothing depends on it
 #endif
-    atomic_fetch_add_explicit(&live_allocations, 1, memory_order_relaxed);
+    count_live(1);
     return memory;
 }
 
 void cal_free(void* memory) {
     if (memory == NULL) return;
-    atomic_fetch_sub_explicit(&live_allocations, 1, memory_order_relaxed);
+    count_live(-1);
     void* block;
     memcpy(&block, (char*)memory - sizeof(void*), sizeof(void*));
     source.release(block, source.user);
@@ -91,7 +102,11 @@ void cal_fail_allocation(int64_t after) {
     atomic_store_explicit(&allocations_until_failure, after < 0 ? -1 : after, memory_order_relaxed);
 }
 
-int64_t cal_live_allocations(void) { return atomic_load_explicit(&live_allocations, memory_order_relaxed); }
+int64_t cal_live_allocations(void) {
+    int64_t live = 0;
+    for (int i = 0; i < COUNTERS; i++) live += atomic_load_explicit(&live_allocations[i].count, memory_order_relaxed);
+    return live;
+}
 
 static bool grow(void** list, int* capacity, int count, size_t size, int first) {
     if (count < *capacity) return true;

@@ -188,6 +188,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     const bool groups = world->report.groups > 0 || world->domains != NULL; // or else no state is read
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
+        if (groups) cal_fetch_components(world, i);
         if (c->ops != NULL && !c->ops->stepped && !(groups && cal_component_is_fused(c)))
             cal_component_mark_used(world, i, time);
     }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,24 +40,37 @@ static bool same_host(MPI_Comm comm) {
     return near == all;
 }
 
+// Memory of a rank's begins where the library likes, which may be some bytes behind the beginning of a page: a place begins with the next cache line.
 static bool find_places(cal_shared_window* board, MPI_Comm comm) {
     MPI_Info info;
     void* base = NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true"); // every rank's own pages
-    const int status =
-        MPI_Win_allocate_shared((MPI_Aint)sizeof(place), CACHE_LINE, info, comm, (void*)&base, &board->window);
+    const int status = MPI_Win_allocate_shared((MPI_Aint)(sizeof(place) + CACHE_LINE), CACHE_LINE, info, comm,
+                                               (void*)&base, &board->window);
     MPI_Info_free(&info);
     if (status != MPI_SUCCESS) return false;
     for (int r = 0; r < board->ranks; r++) {
         MPI_Aint size = 0;
         int unit = 0;
-        if (MPI_Win_shared_query(board->window, r, &size, &unit, (void*)&board->places[r]) != MPI_SUCCESS) return false;
-        if ((size_t)size < sizeof(place) || (size_t)board->places[r] % CACHE_LINE != 0) return false;
+        char* first = NULL;
+        if (MPI_Win_shared_query(board->window, r, &size, &unit, (void*)&first) != MPI_SUCCESS) return false;
+        const size_t before = (CACHE_LINE - (uintptr_t)first % CACHE_LINE) % CACHE_LINE;
+        if ((size_t)size < sizeof(place) + before) return false;
+        board->places[r] = (place*)(void*)(first + before);
     }
-    atomic_store(&board->places[board->rank]->filled, 0);
+    atomic_store(&board->places[board->rank]->filled, (unsigned)board->rank + 1);
     return true;
 }
+
+// Whether all places are those of their ranks: pages may be mapped to other addresses there.
+static bool are_theirs(const cal_shared_window* board) {
+    bool theirs = true;
+    for (int r = 0; r < board->ranks; r++) theirs &= atomic_load(&board->places[r]->filled) == (unsigned)r + 1;
+    return theirs;
+}
+
+static void agree(int* able, MPI_Comm comm) { MPI_Allreduce(MPI_IN_PLACE, able, 1, MPI_INT, MPI_MIN, comm); }
 
 cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
     int able = same_host(comm);
@@ -69,12 +83,20 @@ cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
         board->patience = crowded ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
         board->places = cal_allocate((size_t)board->ranks, sizeof *board->places);
     }
-    // What one cannot do none does; and nobody looks before all places are there.
+    // What one cannot do none does; nobody looks before all places are there, or fills one before all have looked.
     able = board && board->places;
-    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+    agree(&able, comm);
     if (able && board) {
         able = find_places(board, comm);
-        MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+        agree(&able, comm);
+    }
+    if (able && board) {
+        able = are_theirs(board);
+        agree(&able, comm);
+    }
+    if (able && board) {
+        atomic_store(&board->places[board->rank]->filled, 0);
+        agree(&able, comm);
     }
     if (able) return board;
     cal_shared_window_destroy(board);

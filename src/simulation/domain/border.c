@@ -16,6 +16,9 @@
 #include "simulation/world.h"
 #include <string.h>
 
+#define CORE_MARGIN                                                                                                    \
+    0.05 // of a domain's length: by so much others may come nearer before all that it has noted is looked at again
+
 static const cal_box* box_of(const cal_domains* d, int body) {
     return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
 }
@@ -39,6 +42,12 @@ static void measure_extent(const cal_domains* d, cal_domain* own) {
     }
 }
 
+static bool is_within(const cal_box* inner, const cal_box* outer) {
+    for (int i = 0; i < 3; i++)
+        if (inner->low[i] < outer->low[i] || inner->high[i] > outer->high[i]) return false;
+    return true;
+}
+
 // A body that may be near those of another domain is followed as far as its box goes, so that all workers can look at it: that changes nothing then.
 static void follow(const cal_domains* d, const cal_domain* own, int body, const cal_box* box) {
     const cal_sim_body* part = &d->whole->bodies[body];
@@ -52,19 +61,55 @@ static void follow(const cal_domains* d, const cal_domain* own, int body, const 
     }
 }
 
-// Boxes that are new since the last look are in the extent; when as many were made as there are bodies, it is measured anew.
-void cal_border_extend(cal_domains* d, int domain) {
+static bool keep_outer(cal_domain* own, int body, const cal_box* box) {
+    if (!cal_grow((void**)&own->outer, &own->outer_capacity, own->outer_count, sizeof *own->outer)) return false;
+    own->outer[own->outer_count++] = (cal_outer){.body = body, .box = *box};
+    return true;
+}
+
+// Boxes that are new since the last look are in the extent; when as many were made as there are bodies, it is measured anew. The extent of another rank's
+// domain is what that says.
+cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error) {
     cal_domain* own = &d->domains[domain];
     const cal_world* view = own->world;
+    const bool ours = cal_domain_is_own(d, domain);
+    bool enough = true;
     own->renewed += view->noted_count - own->extended_count;
-    for (; own->extended_count < view->noted_count; own->extended_count++) {
+    for (; enough && own->extended_count < view->noted_count; own->extended_count++) {
+        const int body = view->noted[own->extended_count];
         const cal_box* box = noted_box(d, own, own->extended_count);
         cal_domain_fetch_noted(own, own->extended_count);
         if (box == NULL) continue;
-        cal_box_extend(&own->extent, box);
-        follow(d, own, view->noted[own->extended_count], box);
+        if (ours) cal_box_extend(&own->extent, box);
+        enough = !ours || cal_domain_keep_stray(d, domain, body, box);
+        if (is_within(box, &own->core)) continue;
+        if (ours) follow(d, own, body, box);
+        enough = enough && keep_outer(own, body, box);
     }
-    if (own->renewed > own->member_count) measure_extent(d, own);
+    if (ours && own->renewed > own->member_count) measure_extent(d, own);
+    return enough ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
+}
+
+// The part of a domain's extent that no other domain comes to, and will not soon: a box, from which what others have is cut off where that leaves most.
+static void find_core(const cal_domains* d, cal_domain* own) {
+    cal_box core = own->extent;
+    for (int k = 0; k < own->near_count; k++) {
+        const cal_box* other = &d->domains[own->near[k]].extent;
+        if (!cal_box_overlap(&core, other)) continue;
+        double most = 0.0;
+        cal_box best = cal_box_of_nothing;
+        for (int i = 0; i < 3; i++) {
+            const double length = core.high[i] - core.low[i], margin = CORE_MARGIN * length;
+            cal_box below = core, above = core;
+            below.high[i] = fmin(other->low[i] - margin, core.high[i]);
+            above.low[i] = fmax(other->high[i] + margin, core.low[i]);
+            const double shares[2] = {(below.high[i] - core.low[i]) / length, (core.high[i] - above.low[i]) / length};
+            for (int side = 0; side < 2; side++)
+                if (shares[side] > most) most = shares[side], best = side == 0 ? below : above;
+        }
+        core = best;
+    }
+    own->core = core;
 }
 
 // --- Who overlaps whom ----------------------------------------------------------------------------------------------------------
@@ -97,11 +142,9 @@ static bool can_look(const cal_world* world, int a, int b) {
 
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
 // what is due before stays.
-static void predict(cal_domains* d, int domain, cal_border_find* find) {
-    cal_world* view = d->domains[domain].world;
+static void predict(cal_world* view, const cal_world* border, cal_border_find* find) {
     const int low = find->body < find->other ? find->body : find->other,
               high = find->body < find->other ? find->other : find->body;
-    const cal_world* border = d->domains[find->keeper].border;
     if (find->pair >= 0 && cal_events_time(&border->events, border->table.pairs[find->pair].event) < find->from) return;
     if (!can_look(view, low, high)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
@@ -131,24 +174,22 @@ static bool look_for_missed(cal_domains* d, cal_world* view, bool alone, cal_bor
     return true;
 }
 
-static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
-    cal_domain* own = &d->domains[domain];
-    cal_fetch_bodies(own->world, &(cal_fetched){{ids}, {count}});
+static bool keep_finds(cal_domains* d, cal_border_look* look, cal_world* view, int body, const int32_t* ids,
+                       int count) {
+    const cal_world* border = d->domains[look->keeper].border;
+    cal_fetch_bodies(view, &(cal_fetched){{ids}, {count}});
     for (int i = 0; i < count; i++) {
         const int other = ids[i];
         const cal_sim_body* part = &d->whole->bodies[other];
         if (part->component < 0 || (is_noted(d, part) && other < body)) continue; // the other one finds it
-        if (!cal_may_collide(own->world, body, other)) continue;
-        const int keeper = cal_border_keeper(d, body, other);
-        const cal_world* border = d->domains[keeper].border;
-        cal_border_find find = {
-            .body = body, .other = other, .pair = cal_pair_find(border, body, other), .keeper = keeper};
+        if (!cal_may_collide(view, body, other)) continue;
+        cal_border_find find = {.body = body, .other = other, .pair = cal_pair_find(border, body, other)};
         find.from = start_of(d, border, body, other, find.pair);
         if (!(find.from < (double)INFINITY)) continue; // it is known, and nothing has changed
-        predict(d, domain, &find);
-        find.looked = look_for_missed(d, own->world, false, &find);
-        if (!cal_grow((void**)&own->finds, &own->find_capacity, own->find_count, sizeof *own->finds)) return false;
-        own->finds[own->find_count++] = find;
+        predict(view, border, &find);
+        find.looked = look_for_missed(d, view, false, &find);
+        if (!cal_grow((void**)&look->finds, &look->find_capacity, look->find_count, sizeof *look->finds)) return false;
+        look->finds[look->find_count++] = find;
     }
     return count >= 0;
 }
@@ -168,27 +209,92 @@ cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error) {
     return CAL_OK;
 }
 
-// What the bodies that a domain has noted overlap in others; who has left its region.
-static void look_around(cal_domains* d, int domain) {
-    cal_domain* own = &d->domains[domain];
-    own->find_count = 0;
-    bool enough = cal_border_list_near(d, domain, &own->error) == CAL_OK;
-    for (int k = 0; enough && k < own->world->noted_count; k++) {
-        const int body = own->world->noted[k];
-        const cal_box* box = noted_box(d, own, k);
-        cal_domain_fetch_noted(own, k);
-        if (box == NULL) continue;
-        for (int i = 0; enough && i < own->near_count; i++) {
-            const cal_domain* other = &d->domains[own->near[i]];
-            if (!cal_domain_is_own(d, cal_border_side(domain, own->near[i]))) continue; // another rank looks
-            if (!cal_box_overlap(box, &other->extent)) continue;
-            const int32_t* ids;
-            const int count = cal_broad_look(other->world->broad, box, &own->scratch, &ids);
-            enough = keep_finds(d, domain, body, ids, count);
-        }
-        if (enough && cal_domain_is_own(d, domain)) enough = cal_domain_keep_stray(d, domain, body, box);
+// What a body overlaps in another domain.
+static bool look_for(cal_domains* d, cal_border_look* look, cal_world* view, const cal_domain* other, int body,
+                     const cal_box* box) {
+    const int32_t* ids;
+    if (!cal_box_overlap(box, &other->extent)) return true;
+    const int count = cal_broad_look(other->world->broad, box, &look->scratch, &ids);
+    return keep_finds(d, look, view, body, ids, count);
+}
+
+// What the bodies that one of two domains has noted overlap in the other one. Counts go into a world of the look's own: another worker may look from the same
+// domain into a third one.
+static bool look_from(cal_domains* d, cal_border_look* look, int side) {
+    const cal_domain *own = &d->domains[look->domain[side]], *other = &d->domains[look->domain[1 - side]];
+    const bool inside = cal_box_overlap(&own->core, &other->extent);
+    const int count = inside ? own->world->noted_count : own->outer_count;
+    bool enough = true;
+    if (count == 0) return true;
+    cal_world view = *own->world;
+    view.report.checks = view.report.predictions = 0;
+    for (int k = 0; enough && k < count; k++) {
+        const int body = inside ? own->world->noted[k] : own->outer[k].body;
+        const cal_box* box = inside ? noted_box(d, own, k) : &own->outer[k].box;
+        if (box != NULL) enough = look_for(d, look, &view, other, body, box);
     }
-    own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
+    look->checks += view.report.checks, look->predictions += view.report.predictions;
+    return enough;
+}
+
+// Takes looks, one after the other, until there is none.
+bool cal_border_look_some(cal_domains* d) {
+    int next = atomic_load_explicit(&d->looks_taken, memory_order_relaxed);
+    double begin = 0.0;
+    bool any = false;
+    while (next < atomic_load_explicit(&d->look_count, memory_order_acquire)) {
+        if (!atomic_compare_exchange_weak(&d->looks_taken, &next, next + 1)) continue;
+        cal_border_look* look = &d->looks[next++];
+        if (!any) begin = cal_processor_time();
+        any = true;
+        look->failed = !(look_from(d, look, 0) && look_from(d, look, 1));
+    }
+    if (any) atomic_fetch_add(&d->looked_ns, (long long)(1e9 * (cal_processor_time() - begin)));
+    return any;
+}
+
+static void forget_looks(cal_domains* d) {
+    atomic_store(&d->look_count, 0);
+    atomic_store(&d->looks_taken, 0);
+}
+
+void cal_border_begin_run(cal_domains* d) {
+    for (int i = 1; i <= d->count; i++) d->domains[i].ran = false;
+    forget_looks(d);
+    d->looked = d->ranks == NULL && !d->grouping;
+}
+
+// A look from one domain into another and back, where there is something to be looked at; others may take it from now on.
+static void list_look(cal_domains* d, int one, int two) {
+    const cal_domain *a = &d->domains[one], *b = &d->domains[two];
+    const int keeper = cal_border_side(one, two), number = atomic_load_explicit(&d->look_count, memory_order_relaxed);
+    if (a->world->noted_count + b->world->noted_count == 0 || !cal_domain_is_own(d, keeper)) return;
+    if (!cal_box_overlap(&a->extent, &b->extent)) return;
+    cal_border_look* look = &d->looks[number];
+    look->domain[0] = one, look->domain[1] = two, look->keeper = keeper;
+    look->find_count = 0;
+    look->checks = look->predictions = 0;
+    look->failed = false;
+    atomic_store_explicit(&d->look_count, number + 1, memory_order_release);
+}
+
+// Two domains look at each other when both have run, while others still run. Not where there are groups: those that have ended have members in other domains,
+// which may still run.
+void cal_border_end_run(cal_domains* d, int domain) {
+    if (!d->looked) return;
+    pthread_mutex_lock(&d->meeting);
+    for (int i = 1; i <= d->count; i++)
+        if (d->domains[i].ran) list_look(d, domain, i);
+    d->domains[domain].ran = true;
+    pthread_mutex_unlock(&d->meeting);
+}
+
+// All domains look at each other, by all workers.
+static cal_status look_across(cal_domains* d, cal_error* error) {
+    forget_looks(d);
+    for (int i = 1; i <= d->count; i++)
+        for (int k = i + 1; k <= d->count; k++) list_look(d, i, k);
+    return cal_domains_run_looks(d, error);
 }
 
 // --- What is due ----------------------------------------------------------------------------------------------------------------
@@ -356,27 +462,34 @@ static cal_status take_find(cal_domain* own, cal_border_find* find, cal_error* e
     return status;
 }
 
+static cal_status take_look(cal_domains* d, cal_domain* own, int number, cal_error* error) {
+    cal_border_look* look = &d->looks[number];
+    cal_status status = look->failed ? cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes") : CAL_OK;
+    own->border->report.checks += look->checks, own->border->report.predictions += look->predictions;
+    for (int i = 0; status == CAL_OK && i < look->find_count; i++) {
+        status = take_find(own, &look->finds[i], error);
+        if (status == CAL_OK && !look->finds[i].done) status = keep_later(own, number, error);
+        if (status == CAL_OK && !look->finds[i].done) status = keep_later(own, i, error);
+    }
+    return status;
+}
+
+// What a domain keeps, after all have looked; and what it has to know of others before it runs again.
 static void keep_pairs(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    cal_status status = CAL_OK;
     own->later_count = 0;
     drop_ended(d, own->border);
-    for (int k = 1; k <= d->count; k++)
-        for (int i = 0; status == CAL_OK && i < d->domains[k].find_count; i++) {
-            cal_border_find* find = &d->domains[k].finds[i];
-            if (find->keeper != domain) continue;
-            status = take_find(own, find, &own->error);
-            if (status == CAL_OK && !find->done) status = keep_later(own, k, &own->error);
-            if (status == CAL_OK && !find->done) status = keep_later(own, i, &own->error);
-        }
-    own->status = status;
+    own->status = cal_border_list_near(d, domain, &own->error);
+    if (own->status == CAL_OK) find_core(d, own);
+    for (int k = 0; own->status == CAL_OK && k < d->look_count; k++)
+        if (d->looks[k].keeper == domain) own->status = take_look(d, own, k, &own->error);
 }
 
 // By one core: for these somebody has to be advanced.
 static cal_status predict_later(cal_domains* d, const cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < own->later_count; i += 2) {
-        const cal_border_find* find = &d->domains[own->later[i]].finds[own->later[i + 1]];
+        const cal_border_find* find = &d->looks[own->later[i]].finds[own->later[i + 1]];
         status = cal_pair_predict(own->border, find->pair, find->from, error);
     }
     return status;
@@ -384,25 +497,19 @@ static cal_status predict_later(cal_domains* d, const cal_domain* own, cal_error
 
 static cal_status take_all_missed(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int k = 1; d->grouping && k <= d->count; k++)
-        for (int i = 0; status == CAL_OK && i < d->domains[k].find_count; i++)
-            status = take_missed(d, &d->domains[k].finds[i], error);
+    for (int k = 0; d->grouping && k < d->look_count; k++)
+        for (int i = 0; status == CAL_OK && i < d->looks[k].find_count; i++)
+            status = take_missed(d, &d->looks[k].finds[i], error);
     return status;
-}
-
-static bool is_within(const cal_box* inner, const cal_box* outer) {
-    for (int i = 0; i < 3; i++)
-        if (inner->low[i] < outer->low[i] || inner->high[i] > outer->high[i]) return false;
-    return true;
 }
 
 // Extents and boxes as they are now, known to all who look at them. *any: there is something to be looked at.
 static cal_status update_boxes(cal_domains* d, bool* any, cal_status status, cal_error* error) {
     d->noted = 0;
-    for (int i = 1; i <= d->count; i++) {
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
         if (!cal_domain_is_own(d, i)) continue;
         d->noted += d->domains[i].world->noted_count;
-        cal_border_extend(d, i);
+        status = cal_border_extend(d, i, error);
     }
     if (d->ranks != NULL) status = cal_rank_summarize(d, status, error);
     if (status != CAL_OK) return status;
@@ -415,20 +522,27 @@ static cal_status update_boxes(cal_domains* d, bool* any, cal_status status, cal
     }
     if (!*any) return CAL_OK;
     for (int i = 1; i <= d->count; i++) d->domains[i].shown = d->domains[i].extent;
-    return d->ranks != NULL ? cal_rank_tell(d, status, error) : CAL_OK;
+    if (d->ranks == NULL) return CAL_OK;
+    status = cal_rank_tell(d, status, error);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++)
+        if (!cal_domain_is_own(d, i)) status = cal_border_extend(d, i, error);
+    return status;
 }
 
 static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* error) {
     bool any = false;
     status = update_boxes(d, &any, status, error);
+    const bool looked = d->looked && !d->grouping; // a group that came in this run may have missed somebody
+    d->looked = false;
     if (!any) return status;
-    if (status == CAL_OK) status = cal_domains_run_all(d, look_around, error);
+    if (status == CAL_OK && !looked) status = look_across(d, error);
     if (status == CAL_OK) status = cal_domains_run(d, keep_pairs, error);
     if (status == CAL_OK) status = take_all_missed(d, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++)
         if (cal_domain_is_own(d, i)) status = predict_later(d, &d->domains[i], error);
     d->round++; // what was noted is no longer
-    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = d->domains[i].extended_count = 0;
+    for (int i = 1; i <= d->count; i++)
+        d->domains[i].world->noted_count = d->domains[i].extended_count = d->domains[i].outer_count = 0;
     return status;
 }
 

@@ -202,12 +202,11 @@ static void weigh_components(const cal_domains* d, cal_clusters* out) {
 
 // Who is in another region now has left the one of its domain.
 static bool list_moved(cal_domains* d, const cal_clusters* found) {
+    for (int i = 1; i <= d->count; i++) d->domains[i].stray_count = 0;
     for (int i = 0; i < found->count; i++) {
         const cal_component* c = &d->whole->components[found->list[i].first];
-        cal_domain* own = &d->domains[c->domain];
         if (found->domains[i] == c->domain || !cal_domain_is_own(d, c->domain)) continue;
-        if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
-        own->strays[own->stray_count++] = c->body;
+        if (!cal_domain_add_stray(&d->domains[c->domain], c->body, found->domains[i])) return false;
     }
     return true;
 }
@@ -329,7 +328,7 @@ static void open_domains(cal_domains* d) {
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
         own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
-        own->extent = own->shown = cal_box_of_nothing;
+        own->extent = own->shown = own->core = cal_box_of_nothing;
         own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }
 }
@@ -369,9 +368,9 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     if (status == CAL_OK) status = begin_domains(d, error);
     const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
     int count = 0;
+    d->by_formula = !are_several_worth(d);
     if (status == CAL_OK)
-        status =
-            cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, are_several_worth(d), most, &count, error);
+        status = cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, !d->by_formula, most, &count, error);
     if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
         d->found = NULL;
         cal_clusters_free(&found);
@@ -406,7 +405,7 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
         cal_domain_clear(d->domains[i].border);
-        d->domains[i].stray_count = d->domains[i].extended_count = d->domains[i].places = 0;
+        d->domains[i].stray_count = d->domains[i].extended_count = d->domains[i].outer_count = d->domains[i].places = 0;
     }
     d->divided = false;
     if (status == CAL_OK && d->ranks != NULL) status = cal_rank_rebuild(d, error);

@@ -64,12 +64,28 @@ typedef struct cal_handing {
 // what was found. The first decision of a group of each that was missed by the other one, infinite: none.
 typedef struct cal_border_find {
     int body, other, pair;
-    int keeper; // of the pair
     double from;
     bool done, looked;
     cal_prediction prediction;
     double missed[2];
 } cal_border_find;
+
+// What the noted bodies of two domains overlap in the other one: looked for by one worker, when both domains have run (border.c).
+typedef struct cal_border_look {
+    int domain[2];
+    int keeper; // of their pairs
+    cal_border_find* finds;
+    int find_count, find_capacity;
+    int64_t checks, predictions;
+    cal_broad_scratch scratch;
+    bool failed; // no memory
+} cal_border_look;
+
+// A noted body that may be near others, and its box.
+typedef struct cal_outer {
+    int body;
+    cal_box box;
+} cal_outer;
 
 // Two bodies that are to come into one domain, and the domains in whose regions they are. missed: when a group of the first one decided without the second,
 // which would have joined; infinite: they collide.
@@ -84,6 +100,11 @@ typedef struct cal_carried_pair {
     bool hit, off, open;
     double time;
 } cal_carried_pair;
+
+// A body that has left the region of its domain, and the domain whose region it is in.
+typedef struct cal_stray {
+    int body, to;
+} cal_stray;
 
 // A body on its way to another domain: when its box ends, and the box, where it has those.
 typedef struct cal_departure {
@@ -122,15 +143,18 @@ typedef struct cal_domain {
     int places, most_members;
     cal_box before;
     bool grown;
-    // For the border: the pairs of it that it keeps, what its bodies have found, pairs, or finds, that one core has to see to, of how many noted bodies
-    // the box is in the extent, domains that are near, who has left the region, and scratch of the search.
+    // For the border: the pairs of it that it keeps, pairs, or finds, that one core has to see to, of how many noted bodies the box is in the extent, those of
+    // them that are not inside of a box that no other domain came to when all last met, domains that are near, who has left the region, and scratch of a search.
     cal_world* border;
-    cal_border_find* finds;
-    int find_count, find_capacity;
     int *later, later_count, later_capacity;
     int extended_count;
+    cal_outer* outer;
+    int outer_count, outer_capacity;
+    cal_box core;
+    bool ran; // in this run, to its end
     int *near, near_count, near_capacity;
-    int *strays, stray_count, stray_capacity;
+    cal_stray* strays;
+    int stray_count, stray_capacity;
     cal_broad_scratch scratch;
     // Of a division: places without bodies, bodies that move and those of balls among its share of all (divide.c); components that come, those of which
     // states or a log are linked to others, and pairs with other domains (scatter.c).
@@ -161,6 +185,7 @@ typedef struct cal_domains {
     bool calls_together; // there are callbacks of several bodies
     bool divided;        // bodies are in the domains; otherwise in the whole
     bool grouping;       // there were contact groups
+    bool by_formula;     // the impacts of most bodies that move are found so: they are balls
     bool given;          // the length of windows was given
     double window;       // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
@@ -195,6 +220,10 @@ typedef struct cal_domains {
     int *joined, joined_count, joined_capacity;
     int *called, called_capacity; // those that share callbacks: rings alike, until the world is whole again
     int64_t round;                // of looks at the border: bodies with this number are noted
+    // Looks from one domain into another, while domains run and after that; whether they were taken while domains ran.
+    cal_border_look* looks;
+    int look_capacity;
+    bool looked;
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
@@ -223,12 +252,16 @@ typedef struct cal_domains {
     // none; what help took so far. Of a world that is priced: what help would spare, and any number of helpers.
     struct cal_offer* offers;
     bool helps;
-    atomic_int at_work, idle;
-    atomic_llong helped_ns;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
     double end; // of a run
     void (*task)(struct cal_domains* d, int domain);
+    // What workers tell each other while domains run, apart from what they read for each event: of help as above; looks that can be taken, those that a worker
+    // has taken, what they took; and for who has run, to see who else has.
+    _Alignas(64) atomic_int at_work, idle;
+    atomic_llong helped_ns, looked_ns;
+    _Alignas(64) atomic_int look_count, looks_taken;
+    pthread_mutex_t meeting;
 } cal_domains;
 
 // Whether a world is to be divided: it has a machine with several processors that share memory, and enough to do.
@@ -288,6 +321,7 @@ bool cal_domain_list_member(cal_domains* d, int component);
 void cal_domain_unlist_member(cal_domains* d, int component, int domain);
 // Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
+bool cal_domain_add_stray(cal_domain* own, int body, int to);
 cal_status cal_domains_migrate(cal_domains* d, cal_status status, cal_error* error);
 int cal_domain_home_of(const cal_domains* d, int body); // the domain in whose region it is
 // Lists a component that goes to a domain in d->handings, which are then handed over with their boxes, pairs, events, states and engines.
@@ -296,6 +330,8 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_status status, cal_error* e
 cal_status cal_domains_hand_home(cal_domains* d, cal_error* error); // to the whole
 // The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
 cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
+bool cal_domains_can_exchange(const cal_domains* d,
+                              int component); // it is such a body, of which nothing could be undone
 // Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
 bool cal_domains_carry(cal_world* from, int pair, int home, cal_carried_pair** list, int* count, int* capacity);
 int cal_domains_home(const cal_domains* d, const int body[2]);
@@ -326,6 +362,7 @@ double cal_domains_span_of_loads(const cal_domains* d); // the same of what they
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
 cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error);
+cal_status cal_domains_run_looks(cal_domains* d, cal_error* error); // nothing but looks across the border
 // So many of so many processors are worth having; divides a world among so many, of which each gets up to so many domains; whether that has
 // been worth it since the last look (run.c).
 int cal_domains_worth(const cal_world* world, int processors);
@@ -349,8 +386,12 @@ double cal_processor_time(void); // of the calling thread, s
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
 int cal_domain_most_members(const cal_world* view); // of its largest group
-// At the end of a domain's run: its new boxes are in its extent (border.c).
-void cal_border_extend(cal_domains* d, int domain);
+// At the end of a domain's run: its new boxes are in its extent; others that have run can be looked at. Before a run there are no looks; then a worker
+// takes those that there are, whether it took any (border.c).
+cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error);
+void cal_border_end_run(cal_domains* d, int domain);
+void cal_border_begin_run(cal_domains* d);
+bool cal_border_look_some(cal_domains* d);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
 // Lists a pair that is to come into one domain, and domains that a domain's bodies may meet (border.c).
@@ -364,10 +405,13 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 // The domain of a body; the whole for one that is fixed or driven.
 int cal_domain_of_body(const cal_world* world, int body);
 // Which of two domains keeps the pairs between them: each does for about half of its neighbours. So of two ranks one tells the other of its bodies, and
-// does not look itself.
+// does not look itself. Space is halved again and again, so that numbers of neighbours differ in one bit, or in a few: where these are an odd number, the one keeps
+// whose bits, with the odd ones of those that differ, add up to an even number. Of the neighbours across a face that is every second one.
 static inline int cal_border_side(int one, int two) {
     const int low = one < two ? one : two, high = one < two ? two : one;
-    return (one + two) % 2 == 0 ? low : high;
+    const unsigned a = (unsigned)low - 1, b = (unsigned)high - 1, apart = a ^ b;
+    const unsigned shared = __builtin_popcount(apart) % 2 == 1 ? a : a & b;
+    return (__builtin_popcount(shared) + __builtin_popcount(apart & 0xaaaaaaaau)) % 2 == 0 ? low : high;
 }
 static inline int cal_border_keeper(const cal_domains* d, int a, int b) {
     return cal_border_side(cal_domain_of_body(d->whole, a), cal_domain_of_body(d->whole, b));

@@ -109,7 +109,7 @@ void cal_domains_destroy(cal_world* world) {
         destroy_view(d->domains[i].border);
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
-        cal_free(d->domains[i].finds);
+        cal_free(d->domains[i].outer);
         cal_free(d->domains[i].later);
         cal_free(d->domains[i].members);
         cal_free(d->domains[i].near);
@@ -121,8 +121,13 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
+    for (int i = 0; d->looks != NULL && i < d->look_capacity; i++) {
+        cal_free(d->looks[i].finds);
+        cal_broad_scratch_free(&d->looks[i].scratch);
+    }
     cal_mail_destroy(d);
     pthread_mutex_destroy(&d->calling);
+    pthread_mutex_destroy(&d->meeting);
     void* const lists[] = {d->domains,
                            d->handings,
                            d->departures,
@@ -135,6 +140,7 @@ void cal_domains_destroy(cal_world* world) {
                            d->prescribed,
                            d->order,
                            d->offers,
+                           d->looks,
                            d->loads,
                            d->component_s,
                            d->timed,
@@ -151,7 +157,9 @@ cal_status cal_domains_create(cal_world* whole, int processors, int turns, int w
     const int count = processors * turns;
     cal_domains* d = cal_allocate(1, sizeof *d);
     if (d == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
-    if (pthread_mutex_init(&d->calling, NULL) != 0) {
+    const bool made = pthread_mutex_init(&d->calling, NULL) == 0;
+    if (!made || pthread_mutex_init(&d->meeting, NULL) != 0) {
+        if (made) pthread_mutex_destroy(&d->calling);
         cal_free(d);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
     }
@@ -163,7 +171,9 @@ cal_status cal_domains_create(cal_world* whole, int processors, int turns, int w
     d->order = cal_allocate((size_t)count + 1, sizeof *d->order);
     const int ranks = d->ranks != NULL ? d->ranks->processors : 1;
     d->loads = cal_allocate((size_t)(processors > ranks ? processors : ranks), sizeof *d->loads);
-    bool enough = d->domains != NULL && d->order != NULL && d->loads != NULL;
+    d->look_capacity = count * (count - 1) / 2;
+    d->looks = cal_allocate((size_t)d->look_capacity + 1, sizeof *d->looks);
+    bool enough = d->domains != NULL && d->order != NULL && d->loads != NULL && d->looks != NULL;
     for (int i = 1; enough && i <= count; i++) {
         d->domains[i].world = cal_allocate(1, sizeof *d->domains[i].world);
         d->domains[i].border = cal_allocate(1, sizeof *d->domains[i].border);

@@ -14,9 +14,9 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
-static bool can_exchange(const cal_domains* d, const cal_handing* handing) {
-    const cal_component* c = &d->whole->components[handing->component];
-    if (c->domain <= CAL_DOMAIN_WHOLE || handing->to <= CAL_DOMAIN_WHOLE) return false;
+bool cal_domains_can_exchange(const cal_domains* d, int component) {
+    const cal_component* c = &d->whole->components[component];
+    if (c->domain <= CAL_DOMAIN_WHOLE) return false;
     if (c->body < 0 || c->weight != 1 || c->group != NULL || c->multibody != NULL) return false;
     const double gvt = d->domains[c->domain].world->gvt;
     for (int64_t n = c->queue.tail - 1; n >= c->queue.head; n--) {
@@ -124,7 +124,7 @@ static bool list_departures(cal_domains* d) {
         const cal_handing handing = d->handings[i];
         cal_component* c = &d->whole->components[handing.component];
         if (c->domain == handing.to || c->going > CAL_DOMAIN_WHOLE) continue; // it is listed twice
-        if (!can_exchange(d, &handing)) {
+        if (handing.to <= CAL_DOMAIN_WHOLE || !cal_domains_can_exchange(d, handing.component)) {
             d->handings[others++] = handing;
             continue;
         }

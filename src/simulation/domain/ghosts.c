@@ -9,6 +9,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/ranks.h"
 #include "simulation/event/callbacks.h"
+#include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
@@ -242,20 +243,32 @@ static void put_log(cal_domains* d, cal_image* own) {
 // What is shown to all goes in parts, each of which has room on the board that ranks share: so nobody keeps memory for all that the others have.
 enum { PART = 16384 };
 
-// From a component on, as much as there is in a part; whoever asks, asks for the committed time; only groups look back.
+// The first component from one on that is new to others; as many as there are components: none.
+static int next_news(const cal_domains* d, int from) {
+    for (; from < d->whole->component_count; from++) {
+        const cal_component* c = &d->whole->components[from];
+        if (c->ops != NULL && (c->news & CAL_NEWS_ALL) != 0 && cal_domain_is_own(d, c->domain)) break;
+    }
+    return from;
+}
+
+// From a component on, as much as there is in a part; whoever asks, asks for the committed time; only groups look back. Each says which one comes after the next
+// one, so that it is on its way to whoever reads.
 static void put_news(cal_domains* d, cal_image* own, int* from) {
     const double since = d->grouping ? -(double)INFINITY : d->begin;
-    for (; *from < d->whole->component_count && own->count < PART; (*from)++) {
-        const int i = *from;
+    const int count = d->whole->component_count;
+    int i = next_news(d, *from);
+    for (int next = next_news(d, i + 1), after; i < count && own->count < PART; i = next, next = after) {
         cal_component* c = &d->whole->components[i];
-        if (c->ops == NULL || (c->news & CAL_NEWS_ALL) == 0 || !cal_domain_is_own(d, c->domain)) continue;
-        int numbers[2] = {i, c->domain};
-        cal_image_ints(own, numbers, 2);
+        after = next_news(d, next + 1);
+        int numbers[3] = {i, c->domain, after < count ? after : 0};
+        cal_image_ints(own, numbers, 3);
         cal_image_states(own, d->whole, i, since, NULL);
         c->news &= ~(unsigned)CAL_NEWS_ALL;
     }
-    int end[2] = {-1, 0};
-    cal_image_ints(own, end, 2);
+    *from = i;
+    int end[3] = {-1, 0, 0};
+    cal_image_ints(own, end, 3);
 }
 
 // Groups that have come and gone: others may have them still. And how far callbacks have come.
@@ -275,12 +288,17 @@ static void put_places(const cal_domains* d, cal_image* own) {
 }
 
 static void take_news(cal_domains* d, cal_image* in, cal_error* error) {
-    for (;;) {
-        int numbers[2] = {-1, 0};
-        cal_image_ints(in, numbers, 2);
+    const int count = d->whole->component_count;
+    for (int next = 0;;) {
+        int numbers[3] = {-1, 0, 0};
+        cal_image_ints(in, numbers, 3);
         if (in->status != CAL_OK || numbers[0] < 0) return;
-        if (!cal_image_check(in, numbers[0] < d->whole->component_count && numbers[1] >= 1 && numbers[1] <= d->count))
+        if (!cal_image_check(in, numbers[0] < count && numbers[1] >= 1 && numbers[1] <= d->count && numbers[2] >= 0 &&
+                                     numbers[2] < count))
             return;
+        __builtin_prefetch(&d->whole->components[numbers[2]]);
+        cal_fetch_state(d->whole, next);
+        next = numbers[2];
         d->whole->components[numbers[0]].domain = numbers[1];
         cal_image_states(in, cal_domain_world(d, numbers[1]), numbers[0], 0.0, error);
     }

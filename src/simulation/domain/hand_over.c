@@ -12,8 +12,8 @@
 #include "simulation/world.h"
 #include <string.h>
 
-// Below this, one core has handed over what there is before the others are awake (some 10 µs, share.h).
-enum { FEW_HANDINGS = 4 };
+// Below this, one core has handed over what there is, or looked through pairs of the border, before the others are awake (some 10 µs, share.h).
+enum { FEW_HANDINGS = 4, MANY_PAIRS = 4096 };
 
 // --- Handing over -------------------------------------------------------------------------------------------------------------
 
@@ -209,16 +209,28 @@ static void bring_reached(cal_domains* d) {
     }
 }
 
-// What is going somewhere lets go of the pairs of the border that are in one domain then; to the whole, of all.
+static void release_own(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status =
+        cal_domain_release(d, own) ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+}
+
+// What is going somewhere lets go of the pairs of the border that are in one domain then; to the whole, of all. Where the border has many, each domain
+// looks through those that it keeps.
 static bool release_pairs(cal_domains* d) {
     bool enough = true;
+    int pairs = 0;
     for (int i = 0; enough && i < d->handing_count; i++) {
         cal_component* c = &d->whole->components[d->handings[i].component];
         c->going = d->handings[i].to == c->domain ? CAL_DOMAIN_WHOLE : d->handings[i].to;
         enough = cal_domains_mark_moves(d, d->handings[i].component, true);
     }
-    for (int i = 1; enough && i <= d->count; i++)
-        if (cal_domain_is_own(d, i)) enough = cal_domain_release(d, &d->domains[i]);
+    for (int i = 1; i <= d->count; i++) pairs += d->domains[i].border->table.pair_count;
+    if (enough && d->ranks == NULL && pairs > MANY_PAIRS)
+        enough = cal_domains_run(d, release_own, NULL) == CAL_OK;
+    else
+        for (int i = 1; enough && i <= d->count; i++)
+            if (cal_domain_is_own(d, i)) enough = cal_domain_release(d, &d->domains[i]);
     for (int i = 0; enough && i < d->handing_count; i++) cal_domains_mark_moves(d, d->handings[i].component, false);
     return enough;
 }

@@ -66,8 +66,10 @@ void cal_domains_help(cal_domains* d, int worker) {
             atomic_fetch_add(&d->helped_ns, (long long)(1e9 * (cal_elapsed_time() - begin)));
             waited = 0;
         }
+        if (cal_border_look_some(d)) waited = 0;
         if (waited >= PATIENCE) sched_yield();
     }
+    (void)cal_border_look_some(d);
     atomic_fetch_sub(&d->idle, 1);
 }
 

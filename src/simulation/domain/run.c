@@ -118,7 +118,8 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = run_domain(d, own, d->end, &own->error);
-    cal_border_extend(d, domain);
+    if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
+    if (d->ranks == NULL) cal_border_end_run(d, domain);
 }
 
 double cal_elapsed_time(void) {
@@ -137,8 +138,10 @@ static void run_if_free(cal_domains* d, int domain, int worker) {
     if (d->priced) own->spared = d->spared_s - spared;
 }
 
+// Who has no domain left takes looks across the border, of which whoever runs last leaves the rest for all, and helps.
 static void run_some(void* argument, int worker) {
     cal_domains_run_some(argument, worker, run_if_free);
+    (void)cal_border_look_some(argument);
     cal_domains_help(argument, worker);
 }
 
@@ -146,12 +149,14 @@ static void run_some(void* argument, int worker) {
 static void run_alone(cal_domains* d, bool all) {
     for (int i = 1; i <= d->count; i++)
         if (all || cal_domain_is_own(d, i)) run_if_free(d, i, 0);
+    (void)cal_border_look_some(d);
 }
 
+// No task: looks across the border that were listed, and nothing else.
 static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal_error* error) {
     const double begin = cal_processor_time(), began = cal_elapsed_time();
     for (int i = 1; i <= d->count; i++) {
-        atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
+        atomic_store_explicit(&d->domains[i].taken, task == NULL, memory_order_relaxed);
         d->domains[i].spent = d->domains[i].spared = 0.0;
     }
     d->task = task;
@@ -165,15 +170,17 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     } else {
         run_alone(d, all);
     }
+    const double looked = 1e-9 * (double)atomic_exchange(&d->looked_ns, 0);
     double sum = d->helped_s = 1e-9 * (double)atomic_exchange(&d->helped_ns, 0);
     for (int i = 1; i <= d->count; i++) {
         sum += d->domains[i].spent;
         if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
     }
     if (task == run_one) d->own_s += sum;
-    if (task != run_one) d->border_s += sum;
-    d->domains_s += sum;
-    if (d->ranks == NULL) d->busiest_s += cal_domains_span(d);
+    d->border_s += task == run_one ? looked : sum + looked;
+    d->domains_s += sum + looked;
+    // Looks are many, and wait for nobody but the two that have run.
+    if (d->ranks == NULL) d->busiest_s += fmax(cal_domains_span(d), (sum + looked) / d->processors);
     d->together_s += cal_elapsed_time() - began;
     d->between_s -= cal_processor_time() - begin;
     // The first of those that failed.
@@ -194,6 +201,8 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
 cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error) {
     return run_tasks(d, task, true, error);
 }
+
+cal_status cal_domains_run_looks(cal_domains* d, cal_error* error) { return run_tasks(d, NULL, false, error); }
 
 // --- The end of a window ----------------------------------------------------------------------------------------------------------
 
@@ -297,16 +306,18 @@ static int64_t count_work(const cal_domains* d) {
 }
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
-// of that is less than what others wait in more windows for the busiest component of each. What it is has no influence on results.
+// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
+// first ones are short, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
-    const double longest = LONGEST * d->whole->window;
-    const int64_t few = FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
+    const int longer = d->grouping || !d->by_formula ? 1 : 2;
+    const double longest = longer * LONGEST * d->whole->window;
+    const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
                   worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 4 * later > first) && events > d->count)
         d->window *= 0.8;
     else if (events < worth)
-        d->window = fmin(1.25 * d->window, longest);
+        d->window = fmin((longer * events < worth ? longer : 1.0) * 1.25 * d->window, longest);
     else if (events > 4 * worth)
         d->window *= 0.8;
 }
@@ -315,6 +326,7 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
 static cal_status run_window(cal_domains* d, double end, int64_t* first_work, cal_status status, cal_error* error) {
     for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
         if (status == CAL_OK) status = cal_domains_feed(d, error);
+        cal_border_begin_run(d);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) {
             if (d->ranks == NULL && d->domains[i].goes_on) d->first_s += d->domains[i].spent;

@@ -162,21 +162,33 @@ static bool turns_at(const cal_world* world, int body, double time) {
     return knot->time == time && knot->kind != CAL_STEP;
 }
 
+// Where a flight ends, and where it would be after an interval of group checks if it went on as it does there.
+static void join_end(const cal_world* world, const cal_sim_body* part, const cal_flight* flight, double fall,
+                     cal_box* box) {
+    const double interval = 1.0 / world->def.group_rate,
+                 pad = part->reach + fall + interval * part->reach * flight->turn;
+    double ahead[3];
+    for (int i = 0; i < 3; i++) ahead[i] = flight->ends[1][i] + interval * flight->velocity[i];
+    join_point(box, flight->ends[1], pad);
+    join_point(box, ahead, pad);
+}
+
 // The box of a free body that flies all the time, with what it holds longer (see below); its turning rate is bounded, and nothing of the
-// series is needed. False: it does not.
+// series is needed. Where another flight begins at its end, as after a collision, the box holds both as they are there. False: it does not fly.
 static bool sweep_flight(const cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
-    cal_flight flight;
+    cal_flight flight, next;
     if (part->component < 0 || !world->components[part->component].ops->single ||
-        (from < to && turns_at(world, body, to)) || !cal_free_body_flight(world, body, from, to, &flight))
+        !cal_free_body_flight(world, body, from, to, &flight))
         return false;
-    const double interval = 1.0 / world->def.group_rate, turned = interval * part->reach * flight.turn;
+    const bool turns = from < to && turns_at(world, body, to);
+    if (turns && !cal_free_body_flight(world, body, to, to, &next)) return false;
+    const double interval = 1.0 / world->def.group_rate;
     const double fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
     box_flight(part, &flight, to - from, box);
-    join_point(box, flight.ends[1], part->reach + fall + turned);
-    for (int i = 0; i < 3; i++) flight.ends[1][i] += interval * flight.velocity[i];
-    join_point(box, flight.ends[1], part->reach + fall + turned);
-    *box = cal_box_pad(box, turned + fall);
+    join_end(world, part, &flight, fall, box);
+    if (turns) join_end(world, part, &next, fall, box);
+    *box = cal_box_pad(box, interval * part->reach * fmax(flight.turn, turns ? next.turn : 0.0) + fall);
     return true;
 }
 

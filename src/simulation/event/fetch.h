@@ -18,6 +18,14 @@ CAL_FETCH void cal_fetch_state(const cal_world* world, int component) {
     for (int at = 0; at < queue->size && at < (int)LINES * (int)LINE; at += LINE) __builtin_prefetch(state + at);
 }
 
+// Of all components, one after the other: what says when the newest state of those after one is from.
+CAL_FETCH void cal_fetch_components(const cal_world* world, int component) {
+    enum { AHEAD = 8 };
+    if (component + AHEAD >= world->component_count) return;
+    const cal_queue* queue = &world->components[component + AHEAD].queue;
+    if (queue->tail > queue->head) __builtin_prefetch(cal_saved_state_at(queue, queue->tail - 1));
+}
+
 // All of it.
 CAL_FETCH void cal_fetch_whole_state(const cal_world* world, int component) {
     enum { LINE = 64 };
