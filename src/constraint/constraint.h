@@ -116,7 +116,7 @@ typedef struct cal_constraints {
     double* scale;     // of each row
     double *ease,
         easiest; // of each row: how easily it is moved, the square of y for forces of size one, and moments of that times the length; the largest
-    double length; // of what is between joints, m: turns are compared with displacements by it
+    double length;        // of what is between joints, m: turns are compared with displacements by it
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     bool immovable;       // there are rows that nothing can move
