@@ -172,9 +172,10 @@ static void teeth_of_gears_do_not_overlap(void** unused) {
     look(text, "gears", 1.0, CAL_TEST_SANITIZED ? 1000 : 2000, 0.138, 1e-2);
 }
 
-// Boxes fall on steep ground, and come to touch others of its faces on the way: 6.5e-6 of their size.
-static void boxes_do_not_sink_into_steep_ground(void** unused) {
-    (void)unused;
+// Boxes fall on steep ground, and come to touch others of its faces on the way: 6.5e-6 of their size. Where an edge of a box crosses the bottom of a
+// valley, it touches both sides: one of them was seen only where it was overlapped, so that the box gathered speed and stayed where it was, 1e-4
+// of the kinetic energy from one look to the next.
+static void boxes_fall_on_steep_ground(int first, double share) {
     enum { SIDE = 9 };
     static char text[8000];
     double q[4];
@@ -187,14 +188,19 @@ static void boxes_do_not_sink_into_steep_ground(void** unused) {
         at += snprintf(text + at, sizeof text - (size_t)at, "%g ", (i * i * 37 + i * 25) % 101 / 100.0);
     at += snprintf(text + at, sizeof text - (size_t)at, "'/></asset><worldbody><geom type='hfield' hfield='h'/>");
     for (int i = 0; i < 12; i++) {
-        turn(i + 25, q);
+        turn(i + first, q);
         at += snprintf(text + at, sizeof text - (size_t)at,
                        "<body pos='%g %g %g' quat='%g %g %g %g'><freejoint/>"
                        "<geom type='box' size='.05 .04 .03' mass='.1'/></body>",
                        0.13 * (i % 3 - 1), 0.13 * (i / 3 % 3 - 1), 0.35 + 0.15 * (i / 9), q[0], q[1], q[2], q[3]);
     }
     snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
-    look(text, "boxes on steep ground", 1.0, CAL_TEST_SANITIZED ? 200 : 1600, 0.0707, 1e-2);
+    look(text, "boxes on steep ground", 1.0, CAL_TEST_SANITIZED ? 200 : 1600, 0.0707, share);
+}
+
+static void boxes_do_not_sink_into_steep_ground(void** unused) {
+    (void)unused;
+    for (int first = 25; first < 29; first++) boxes_fall_on_steep_ground(first, 1e-5);
 }
 
 // A box of 100 kg lies on 40 ellipsoids of 10 g, ten thousand times lighter: they carry it, and the floor carries all.

@@ -297,6 +297,9 @@ bool cal_pieces_are_far(const cal_convex* p, const cal_pose* pose_p, const cal_c
 
 // Whether a normal (geometry's frame, out of the prism) is against a wall that another prism covers.
 bool cal_prism_blocks(const cal_convex* prism, const double normal[3]);
+// Whether the walls that it leans over are at bottoms of valleys (or of flat ground), where nothing leans further than the prism's own top; out: the
+// normal of that.
+bool cal_prism_in_valley(const cal_convex* prism, const double normal[3], double out[3]);
 
 // Mass properties of one piece, for a density of 1, in the geometry's frame.
 void cal_convex_mass(const cal_convex* piece, cal_mass_properties* out);

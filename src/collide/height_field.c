@@ -160,3 +160,18 @@ bool cal_prism_blocks(const cal_convex* prism, const double normal[3]) {
     }
     return false;
 }
+
+bool cal_prism_in_valley(const cal_convex* prism, const double normal[3], double out[3]) {
+    const double* top = prism->normals;
+    const double up = cal_dot3(normal, prism->up), x = cal_dot3(normal, prism->across[0]),
+                 y = cal_dot3(normal, prism->across[1]), height = cal_dot3(top, prism->up);
+    for (int k = 0; k < 3; k++) {
+        const double *wall = prism->wall[k],
+                     own = wall[0] * cal_dot3(top, prism->across[0]) + wall[1] * cal_dot3(top, prism->across[1]);
+        if (x * wall[0] + y * wall[1] > prism->lean[k] * up &&
+            own + 2.0 * lean_slack * height < prism->lean[k] * height)
+            return false;
+    }
+    memcpy(out, top, 3 * sizeof *out);
+    return up > 0.0;
+}

@@ -23,6 +23,9 @@ static const double flush = 1e-9;
 // between two. A group leaves a millionth (contact/group_work.h).
 static const double unseen = 2e-7;
 
+// Normals whose cosine is so near to one are the same.
+static const double alike = 1e-6;
+
 typedef struct corner {
     double p[3];
     uint32_t id; // of a corner of the piece its number, of a cut the edge and the plane: no two of an outline are alike
@@ -166,6 +169,13 @@ static int clip_by(const feature* reference, const double n[3], corner* corners,
     return count;
 }
 
+// Pieces that are near each other along a normal which leans too far over a wall inside a height field.
+typedef struct blocked_pair {
+    int a, b;
+    double distance, normal[3];
+} blocked_pair;
+enum { MOST_LEFT_OUT = 8 };
+
 typedef struct collector {
     const cal_geometry *a, *b;
     const cal_pose *pose_a, *pose_b;
@@ -175,7 +185,9 @@ typedef struct collector {
     bool blocked_too; // takes contacts against walls inside height fields
     int blocked_a, blocked_b;
     double blocked; // the deepest of those that were left out
-    double taken;   // and of those that were not
+    blocked_pair left_out[MOST_LEFT_OUT];
+    int left_count;
+    double taken; // and of those that were not
     // Of all distances that the margin was compared with: the largest that is within it, and the smallest that is not.
     double within, beyond;
     cal_separation* distance; // NULL, or that of the only pieces
@@ -333,6 +345,19 @@ static void emit(collector* c, const measured* point, const cal_pose* frame, con
     c->count++;
 }
 
+// Keeps the nearest ones, of equal ones those of the first pieces.
+static void leave_out(collector* c, int i, int k, const cal_separation* nearest) {
+    int at = c->left_count < MOST_LEFT_OUT ? c->left_count++ : MOST_LEFT_OUT;
+    const blocked_pair item = {i, k, nearest->distance, {nearest->normal[0], nearest->normal[1], nearest->normal[2]}};
+    for (; at > 0; at--) {
+        const blocked_pair* before = &c->left_out[at - 1];
+        const bool first = before->a != i ? before->a < i : before->b < k;
+        if (before->distance < item.distance || (before->distance == item.distance && first)) break;
+        if (at < MOST_LEFT_OUT) c->left_out[at] = *before;
+    }
+    if (at < MOST_LEFT_OUT) c->left_out[at] = item;
+}
+
 static void collect(void* user, int i, int k, double* limit) {
     (void)limit;
     collector* c = user;
@@ -352,6 +377,7 @@ static void collect(void* user, int i, int k, double* limit) {
     if (!c->blocked_too && is_blocked(c, p, q, nearest.normal)) {
         if (nearest.distance < c->blocked || (nearest.distance == c->blocked && i < c->blocked_a))
             c->blocked = nearest.distance, c->blocked_a = i, c->blocked_b = k;
+        leave_out(c, i, k, &nearest);
         return;
     }
     c->taken = fmin(c->taken, nearest.distance);
@@ -393,6 +419,48 @@ static bool is_blocked_missed(const collector* c) {
     return c->count == 0 || c->blocked < 2.0 * fmin(c->taken, 0.0) - 1e-6 * size;
 }
 
+// The normal of its prism's own top for a pair that was left out; false: there is no valley.
+static bool find_side(const collector* c, const blocked_pair* pair, double out[3]) {
+    const cal_convex *p = &c->a->pieces[pair->a], *q = &c->b->pieces[pair->b];
+    const cal_pose* pose = p->prism ? c->pose_a : c->pose_b;
+    const double sign = p->prism ? -1.0 : 1.0; // normals are from b to a, and out of the prism
+    double n[3];
+    if (p->prism && q->prism) return false;
+    for (int i = 0; i < 3; i++) n[i] = sign * pair->normal[i];
+    cal_unrotate3(pose->rotation, n, n);
+    if (!cal_prism_in_valley(p->prism ? p : q, n, n)) return false;
+    cal_rotate3(pose->rotation, n, n);
+    for (int i = 0; i < 3; i++) out[i] = sign * n[i];
+    return true;
+}
+
+// What lies in a valley touches both of its sides, also where its own edge crosses the bottom: seen from one of the two prisms, the shortest way out
+// leads across the wall there, into the other one. Along its own top's normal it is one contact more, unless another one has that normal already.
+static void add_left_out(collector* c) {
+    for (int m = 0; m < c->left_count; m++) {
+        const blocked_pair* pair = &c->left_out[m];
+        double n[3];
+        if ((c->blocked_too && pair->a == c->blocked_a && pair->b == c->blocked_b) || !find_side(c, pair, n)) continue;
+        // What it is nearest to with a point below that top is beyond another valley.
+        if (!(cal_dot3(pair->normal, n) > 0.0)) continue;
+        bool known = false;
+        for (int i = 0; !known && i < (c->count < c->capacity ? c->count : c->capacity); i++)
+            known = cal_dot3(c->out[i].normal, n) > 1.0 - alike;
+        if (known) continue;
+        const cal_convex *p = &c->a->pieces[pair->a], *q = &c->b->pieces[pair->b];
+        cal_separation nearest;
+        cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
+        if (c->count < c->capacity) {
+            cal_contact* out = &c->out[c->count];
+            *out = (cal_contact){
+                .separation = pair->distance * cal_dot3(pair->normal, n), .piece_a = pair->a, .piece_b = pair->b};
+            memcpy(out->normal, n, sizeof out->normal);
+            for (int i = 0; i < 3; i++) out->point[i] = 0.5 * (nearest.point_a[i] + nearest.point_b[i]);
+        }
+        c->count++;
+    }
+}
+
 int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b,
                              const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
                              cal_contact* out, int capacity) {
@@ -417,6 +485,7 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
         c.blocked_too = true;
         collect(&c, c.blocked_a, c.blocked_b, &limit);
     }
+    if (c.left_count > 0 && c.count > 0) add_left_out(&c);
     const int written = c.count < capacity ? c.count : capacity;
     for (int i = 1; i < written; i++) { // by pieces; stable
         const cal_contact item = out[i];

@@ -143,6 +143,21 @@ static void list_rows(cal_constraints* set) {
     cal_packs_fill(set);
 }
 
+// The largest distance from a joint to the next one, or to a constraint's frame; 1 where all are in one place.
+static double find_length(const cal_model* model) {
+    double square = 0.0;
+    for (int n = 0; n < model->node_count; n++)
+        if (model->nodes[n].parent >= 0)
+            square = fmax(square, cal_dot3(model->nodes[n].offset, model->nodes[n].offset));
+    for (int c = 0; c < model->constraint_count; c++) {
+        const cal_constraint_def* def = &model->constraints[c];
+        for (int side = 0; side < 2 && def->kind != CAL_COUPLING; side++)
+            if (def->body[side] != CAL_GROUND)
+                square = fmax(square, cal_dot3(def->position[side], def->position[side]));
+    }
+    return square > 0.0 ? sqrt(square) : 1.0;
+}
+
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
     return cal_constraints_create_on(model, NULL, out);
 }
@@ -153,6 +168,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
     set->closed = ROUNDING;
+    set->length = find_length(model);
     set->moved = cal_model_is_moved(model);
     set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);

@@ -115,7 +115,8 @@ typedef struct cal_constraints {
     double* y;         // the rows', one after the other
     double* scale;     // of each row
     double *ease,
-        easiest; // of each row: how easily it is moved, the square of y for forces and moments of size one; the largest
+        easiest; // of each row: how easily it is moved, the square of y for forces of size one, and moments of that times the length; the largest
+    double length;        // of what is between joints, m: turns are compared with displacements by it
     double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;          // of each row: it is one of turns only
     bool immovable;       // there are rows that nothing can move

@@ -83,15 +83,16 @@ CAL_WIDE_INLINE double* row_y(const cal_constraints* set, int place, int row, in
 
 // --- How easily rows are moved --------------------------------------------------------------------------------------------
 
-// The square of a row's wrenches; turns: it is one of turns only.
-static double row_square(const cal_row* row, bool* turns) {
+// The square of a row's wrenches, moments as forces at the mechanism's length: in any unit of length the same rows are rounding. turns: it is one of
+// turns only.
+static double row_square(const cal_row* row, double length, bool* turns) {
     double moments = 0.0, forces = 0.0;
     for (int i = 0; i < row->node_count; i++) {
         moments += cal_dot3(row->moment[i], row->moment[i]);
         forces += cal_dot3(row->force[i], row->force[i]);
     }
     *turns = forces == 0.0;
-    return moments + forces;
+    return moments / (length * length) + forces;
 }
 
 // From the squares of rows' y: how easily each is moved (of wrenches of size one), beside the most easily moved of its constraint's
@@ -106,7 +107,7 @@ CAL_WIDE static void compare_rows(const double* restrict ease, double* restrict 
     for (int i = 0; i < count; i++) nearness[i] = ease[i] > 0.0 ? ease[i] / nearness[i] : 0.0;
 }
 static void size_rows(cal_constraints* set, int first, int end) {
-    for (int i = first; i < end; i++) set->nearness[i] = row_square(&set->rows[i], &set->turns[i]);
+    for (int i = first; i < end; i++) set->nearness[i] = row_square(&set->rows[i], set->length, &set->turns[i]);
 }
 // squares: of y; those of wrenches are in set->nearness.
 static void weigh_rows(cal_constraints* set, const double* squares) {

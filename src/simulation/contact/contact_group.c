@@ -223,11 +223,14 @@ cal_status cal_group_flowed(cal_world* world, int component, double time, cal_fl
     if (status == CAL_OK) status = cal_group_energy(world, component, s.from, &energy[0]);
     if (status == CAL_OK) status = cal_group_energy(world, component, numbers, &energy[1]);
     cal_free(numbers);
-    const double work = part * (end->work - out->work), closing = part * (end->closing - out->closing);
+    const double work = part * (end->work - out->work), gone = energy[0] - energy[1] + work;
+    double closing = end->closing - out->closing;
+    // Of what is gone so far, closing constraints has taken as large a share as of all of it.
+    closing *= closing < 0.0 ? fmin(fmax(gone / (end->loss - out->loss - closing), 0.0), 1.0) : part;
     out->work += work;
     out->moved += fabs(work);
     out->closing += closing;
-    out->loss += energy[0] - energy[1] + work + closing;
+    out->loss += gone + closing;
     return status;
 }
 

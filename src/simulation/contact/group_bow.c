@@ -425,7 +425,7 @@ static cal_status check_way(cal_group_work* w, double time, double h, const doub
     // The last is next, and those near the ends a quarter as far from them as others from each other. The ends tell what dips between them
     // and these.
     static const double shares[] = {1.0, 0.96875, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, BETWEEN_LOOKS, 0.03125, 0.0};
-    enum { SHARES = sizeof shares / sizeof shares[0], MOST_MORE = 2 * SHARES, ROUNDS = 6 };
+    enum { SHARES = sizeof shares / sizeof shares[0], MOST_MORE = 8 * SHARES, ROUNDS = 6 };
     const double limit = fmax(allowed / known_to, ends), inner = 0.1;
     for (int round = 0;; round++) {
         double places[SHARES + MOST_MORE], most = 0.0, at = 0.5, deepest = 0.0, lift = 0.0, depth = 0.0, before = -1.0;
@@ -439,8 +439,12 @@ static cal_status check_way(cal_group_work* w, double time, double h, const doub
             deepest = fmax(deepest, depth);
             if (lift > most) most = lift, at = s;
             double between = 0.5;
-            if (before >= 0.0 && depth <= limit && more < MOST_MORE &&
+            if (before >= 0.0 && depth <= limit &&
                 find_dip(w, (s - before) * h, s - before > KINKS_APART, &between) > limit) {
+                if (more == MOST_MORE) {
+                    w->report->overlaps = true; // as far as anybody knows
+                    return CAL_OK;
+                }
                 places[left++] = before + fmin(fmax(between, inner), 1.0 - inner) * (s - before);
                 more++;
                 continue;

@@ -56,8 +56,9 @@ enum {
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 // What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
 enum { HALVES = 2 };
-static const double blink = 1e-6;  // of an interval: what moves in it nobody sees
-static const double least = 1e-15; // of a time: what is added to it and is not lost
+static const double kinked = 0.125; // of the smallest step: a smooth one is not shorter
+static const double blink = 1e-6;   // of an interval: what moves in it nobody sees
+static const double least = 1e-15;  // of a time: what is added to it and is not lost
 static const double growth = 2.0;
 static const double most_turned = 1.0;     // rad
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
@@ -466,8 +467,9 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                     w->report->impulses[i] += w->impulses[i];
                 return CAL_OK;
             }
-            // Too long; or something happens in it, and then it is come to in steps that are as short as they may be.
-            if (isfinite(off) || *h > fmax(smallest, w->event_step)) {
+            // Too long; or something happens in it, and then it is come to in steps that are as short as they may be. What is not smooth in an
+            // eighth of these either, 1/512 of a radian, is no motion that the fifth order knows: accelerations jump at edges.
+            if ((isfinite(off) && *h > kinked * smallest) || *h > fmax(smallest, w->event_step)) {
                 const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
                 w->report->rejected++;
                 *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);

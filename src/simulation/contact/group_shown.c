@@ -3,11 +3,13 @@
 // Ways are cubics through q and v at both ends, straight lines or bows. Their own speeds are good to the third order at best, and the energy
 // with them: it would rise and fall between two states that have the same. So speeds are multiplied with one factor f for all members,
 //
-//     f² = (E(t) − U) / T        E(t): the energy of the group, from the one state's to the other's in proportion to time;
+//     f² = (E(t) − U) / T        E(t): the energy of the group, which never grows from the one state to the other;
 //                                U, T: its potential and kinetic energy on the way
 //
-// by which contacts and constraints that hold at rest still hold, and which changes momentum by as little as f is from 1. On straight lines each
-// free body has an energy that is in proportion to time by itself (units.c). Where somebody works on the way, a hand, a motor or a body that is moved,
+// by which contacts and constraints that hold at rest still hold, and which changes momentum by as little as f is from 1. E is that of the way's own
+// speeds where that does not grow: half-way it is between those of both ends, half-way from there to an end between those of these two, and
+// so on. (In proportion to time it would not do: what begins to slide loses more to friction than it has of kinetic energy, with the square of
+// time.) On straight lines each free body has an energy that is in proportion to time by itself (units.c). Where somebody works on the way, a hand, a motor or a body that is moved,
 // energy is not in proportion to time: there it goes its own way between those of the two states, and no further.
 #include "base/memory.h"
 #include "simulation/component.h"
@@ -17,6 +19,7 @@
 #include "simulation/world.h"
 #include <string.h>
 
+enum { HALVINGS = 8 };                // of a way: what energies are compared with is that of places so near
 static const double rounding = 1e-12; // of energies: differences that are not larger are none
 
 static bool is_bowed(const cal_group_member* unit, const cal_member_span* s) {
@@ -54,23 +57,49 @@ static cal_status is_worked_on(cal_world* world, int component, const cal_group_
     return status;
 }
 
+// The energy of the way's own speeds; potential: what it is without them, may be NULL.
+static cal_status find_own(cal_world* world, int component, const cal_group_span* s, double* numbers, double* out,
+                           double* potential) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = find_numbers(world, g, s, numbers);
+    if (status == CAL_OK) status = cal_group_energy(world, component, numbers, out);
+    memset(numbers + g->at_v, 0, (size_t)g->group.v_count * sizeof *numbers);
+    if (status == CAL_OK && potential != NULL) status = cal_group_energy(world, component, numbers, potential);
+    return status;
+}
+
+// Between which two energies that at a time is, so that none before it is less and none after it is more.
+static cal_status find_limits(cal_world* world, int component, const cal_group_span* s, double* numbers, double* most,
+                              double* least) {
+    double begin = 0.0, end = s->length, own = 0.0;
+    const double known = rounding * (fabs(*most) + fabs(*least));
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i<HALVINGS&& * most - *least> known; i++) {
+        cal_group_span half = *s;
+        half.t = 0.5 * (begin + end);
+        status = find_own(world, component, &half, numbers, &own, NULL);
+        own = fmin(fmax(own, *least), *most);
+        if (s->t < half.t)
+            end = half.t, *least = own;
+        else
+            begin = half.t, *most = own;
+    }
+    return status;
+}
+
 static cal_status find_factor(const cal_world* world, int component, const cal_group_span* s, double* numbers,
                               double* out) {
     cal_world* owner = (cal_world*)world; // energies need its room for numbers
-    const cal_contact_group* g = world->components[component].group;
     double from = 0.0, to = 0.0, there = 0.0, potential = 0.0;
     *out = 1.0;
-    cal_status status = find_numbers(world, g, s, numbers);
-    if (status == CAL_OK) status = cal_group_energy(owner, component, s->from, &from);
+    cal_status status = cal_group_energy(owner, component, s->from, &from);
     if (status == CAL_OK) status = cal_group_energy(owner, component, s->to, &to);
-    if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &there);
-    memset(numbers + g->at_v, 0, (size_t)g->group.v_count * sizeof *numbers);
-    if (status == CAL_OK) status = cal_group_energy(owner, component, numbers, &potential);
     bool worked = false;
     if (status == CAL_OK) status = is_worked_on(owner, component, s, fabs(from) + fabs(to), &worked);
-    const double share = s->t / s->length, kinetic = there - potential,
-                 wanted =
-                     worked ? fmin(fmax(there, fmin(from, to)), fmax(from, to)) : (1.0 - share) * from + share * to;
+    double most = fmax(from, to), least = fmin(from, to);
+    if (status == CAL_OK && !worked && from > to) status = find_limits(owner, component, s, numbers, &most, &least);
+    if (status == CAL_OK) status = find_own(owner, component, s, numbers, &there, &potential);
+    const double kinetic = there - potential, wanted = fmin(fmax(there, least), most);
     if (status != CAL_OK || !(kinetic > 0.0) ||
         fabs(wanted - there) <= rounding * (fabs(wanted) + fabs(there) + fabs(potential)))
         return status;

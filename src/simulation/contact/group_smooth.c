@@ -5,8 +5,10 @@
 // where J̃ is J, but for a contact that slides along t̂: its friction −μ λ_n t̂ is part of its normal's column. What is constrained
 // is the velocity J(q) v at the contact as it is at q, wherever it wanders on the two surfaces, so J̇ v is the derivative of
 // J(q(t)) v for a constant v, and is taken as a central difference along v. Contacts that carry a body more than once make the
-// matrix singular, and its equations stay consistent: a share of 10⁻¹² on its diagonal picks one of the solutions, and all give the
-// same accelerations.
+// matrix singular, and its equations stay consistent but for rounding: with a share s of its diagonal D added to it one of the solutions is
+// picked, and all give the same accelerations. What that makes of them is taken back by solving again for what is left over, which is s D x:
+//
+//     x₁ = (A + s D)⁻¹ b,    x = x₁ + (A + s D)⁻¹ s D x₁        off by s² where A is regular; rounding grows by 1/√s where it nearly is not
 //
 // The pair is Dormand and Prince's. What its error leaves of gaps and speeds of the constraints is removed, by mass, at the end.
 #include "simulation/contact/group_smooth.h"
@@ -31,7 +33,8 @@ static const double closed = 2e-6;                                           // 
 static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
 static const double stopping = 1e-4;    // of the largest speed: slower, and stopped by the step, is stopped at once
 static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
-static const double spread = 1e-12;     // of the diagonal: what makes forces unique
+static const double spread = 1e-8;      // of the diagonal: what makes forces unique
+static const double smallest = 1e-6;    // of the largest of the diagonal: what counts as that where it is less
 static const double least_force = 1e-9; // of the largest: rounding
 
 bool cal_smooth_takes(const cal_group* group) { return group->unit_count <= CAL_SMOOTH_UNITS; }
@@ -205,30 +208,38 @@ static int row_count(const cal_smooth* s) {
     return m;
 }
 
-// Solves in place by elimination with pivots.
-static bool eliminate(double* A, double* b, int n) {
+// Factors in place by elimination with pivots, and solves with that.
+static bool factor(double* A, int n, int* pivots) {
     for (int k = 0; k < n; k++) {
         int best = k;
         for (int i = k + 1; i < n; i++)
             if (fabs(A[i * n + k]) > fabs(A[best * n + k])) best = i;
+        pivots[k] = best;
         if (!(fabs(A[best * n + k]) > 0.0)) return false;
         for (int c = 0; best != k && c < n; c++) {
             const double swap = A[k * n + c];
             A[k * n + c] = A[best * n + c], A[best * n + c] = swap;
         }
-        const double swap = b[k];
-        b[k] = b[best], b[best] = swap;
         for (int i = k + 1; i < n; i++) {
-            const double factor = A[i * n + k] / A[k * n + k];
-            for (int c = k; factor != 0.0 && c < n; c++) A[i * n + c] -= factor * A[k * n + c];
-            b[i] -= factor * b[k];
+            const double share = A[i * n + k] / A[k * n + k];
+            for (int c = k + 1; share != 0.0 && c < n; c++) A[i * n + c] -= share * A[k * n + c];
+            A[i * n + k] = share;
         }
     }
+    return true;
+}
+
+static void solve(const double* A, const int* pivots, double* b, int n) {
+    for (int k = 0; k < n; k++) {
+        const double swap = b[k];
+        b[k] = b[pivots[k]], b[pivots[k]] = swap;
+    }
+    for (int k = 0; k < n; k++)
+        for (int c = 0; c < k; c++) b[k] -= A[k * n + c] * b[c];
     for (int k = n - 1; k >= 0; k--) {
         for (int c = k + 1; c < n; c++) b[k] -= A[k * n + c] * b[c];
         b[k] /= A[k * n + k];
     }
-    return true;
 }
 
 // The force of unknown n of a contact as it acts in its frame.
@@ -268,8 +279,17 @@ static bool push_rows(cal_smooth* s, const double* v, bool checks, double* x) {
             diagonal = fmax(diagonal, fabs(s->rows[0][column]));
         }
     }
-    for (int r = 0; r < m; r++) s->matrix[r * (m + 1)] += spread * diagonal;
-    if (!eliminate(s->matrix, s->right, m)) return false;
+    double shares[CAL_SMOOTH_ROWS], again[CAL_SMOOTH_ROWS];
+    int pivots[CAL_SMOOTH_ROWS] = {0};
+    for (int r = 0; r < m; r++) {
+        shares[r] = spread * fmax(fabs(s->matrix[r * (m + 1)]), smallest * diagonal);
+        s->matrix[r * (m + 1)] += shares[r];
+    }
+    if (!factor(s->matrix, m, pivots)) return false;
+    solve(s->matrix, pivots, s->right, m);
+    for (int r = 0; r < m; r++) again[r] = shares[r] * s->right[r];
+    solve(s->matrix, pivots, again, m);
+    for (int r = 0; r < m; r++) s->right[r] += again[r];
     for (int r = 0; r < m; r++) largest = fmax(largest, fabs(s->right[r]));
     column = 0;
     for (int i = 0; i < s->count; i++) {
