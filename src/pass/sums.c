@@ -4,6 +4,7 @@
 //
 // A column's sums live where its inertias lived in the walk before, the stack of layout.h; beside them where the trunk is repeated.
 #include "pass/sums.h"
+#include "base/wide.h"
 #include "pass/joint_power.h"
 #include "pass/solver_ops.h"
 
@@ -32,6 +33,12 @@ static void gather_sums(const cal_context* context, const cal_column* column, in
         }
 }
 
+// The shares of a block's lanes; the first `maxima` numbers of `count` are such.
+CAL_WIDE static void join_block_sums(const double* restrict shares, double* restrict sums, int maxima, int count) {
+    for (int i = 0; i < maxima; i++) sums[i] = cal_join_sums(shares[i], sums[i], true);
+    for (int i = maxima; i < count; i++) sums[i] = cal_join_sums(shares[i], sums[i], false);
+}
+
 void cal_sums_add(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
@@ -58,10 +65,7 @@ void cal_sums_add(const cal_context* context, int index) {
         if (context->solver->powers)
             cal_joint_powers_of_block(context, column, block, &extra, shares + ops->sum_count * width);
         if (!column->is_long) {
-            for (int k = 0; k < count; k++)
-                for (int lane = 0; lane < width; lane++)
-                    sums[k * width + lane] =
-                        cal_join_sums(shares[k * width + lane], sums[k * width + lane], k < ops->max_count);
+            join_block_sums(shares, sums, ops->max_count * width, count * width);
             continue;
         }
         const int live = column->node_count - (block - column->first_block) * width;
