@@ -46,6 +46,7 @@ static double join_chain_sums(const double* shares, double sum, int live, bool l
 }
 
 // `count` rows of so many lanes; strides: from one row to the next.
+// NOLINTBEGIN(clang-analyzer-core.*): scratch is there; follow_up writes the first sum_count rows of shares, the powers the others
 static void copy_rows(double* to, int to_stride, const double* from, int from_stride, int lanes, int count) {
     if (to_stride == lanes && from_stride == lanes) {
         memcpy(to, from, (size_t)(count * lanes) * sizeof *to);
@@ -62,7 +63,6 @@ void cal_sums_add(const cal_context* context, int index) {
     const int stride = column->is_long ? 1 : width; // of sums
     int extra = column->first_extra + column->extra_count;
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES];
-    // NOLINTBEGIN(clang-analyzer-core.*): follow_up writes the first sum_count rows of shares, the powers the others
     const bool pulled = column->child_count > 0 && !column->gathers;
     if (!pulled || lanes < stride) memset(sums, 0, (size_t)(count * stride) * sizeof *sums);
     if (pulled) copy_rows(sums, stride, end_sums(context, index), lanes, lanes, count);
@@ -94,8 +94,8 @@ void cal_sums_add(const cal_context* context, int index) {
     }
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < lanes; lane++) to[k + lane * CAL_UP_ROW] = sums[k * stride + lane];
-    // NOLINTEND(clang-analyzer-core.*)
 }
+// NOLINTEND(clang-analyzer-core.*)
 
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
