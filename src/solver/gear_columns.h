@@ -500,6 +500,8 @@ CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal
         follow_up_by_case(context, first, end, 8, true, lower, twice, shares);
     else if (W == 4 && !again)
         follow_up_by_case(context, first, end, 4, false, lower, twice, shares);
+    else if (W == 4)
+        follow_up_by_case(context, first, end, 4, true, lower, twice, shares);
     else
         follow_up_correct(context, first, end, W, again, lower, twice, shares);
 }
