@@ -8,7 +8,8 @@
 //
 // On threads a third thing is timed, the machine's ceiling: p cores that evaluate a copy of the model each, with nothing
 // between them. Cores that share power or a processor with others do less than p times the work of one alone; no way of
-// sharing one model's work can do more. Predictions count with it.
+// sharing one model's work can do more. Predictions count with what such copies take that wait for each other after each
+// evaluation, as those do who share one.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ typedef struct scale_row {
     int trunk;                        // joints that every processor computes which has something below them
     times measured, predicted, alone; // alone: of one processor
     double ceiling;                   // speed-up of copies that have nothing to do with each other; 0: not measured
+    double crowding;                  // how much longer copies take that wait for the slowest of them; 0: not measured
     double time;                      // that a run simulates
     uint64_t hash;
     bool same;
@@ -108,7 +110,10 @@ static cal_status choose_time(cal_sim* sim, int joints, double* time, cal_error*
 static cal_status run_simulation(cal_sim* sim, const double* q, const double* v, double time, double* seconds,
                                  cal_error* error) {
     cal_sim_report before, after;
+    cal_energy_balance balance;
     cal_status status = cal_sim_set(sim, 0, q, v, error);
+    // The account of the energy, which begins with ten looks at it, is no part of an evaluation.
+    if (status == CAL_OK) status = cal_sim_balance(sim, &balance);
     cal_sim_get_report(sim, &before);
     const double started = cal_wall_seconds();
     if (status == CAL_OK) status = cal_sim_advance(sim, time, error);
@@ -178,7 +183,9 @@ static cal_status predict(const scale* s, const cal_model* model, const int32_t*
     const double joints = r->joints > 0 ? r->joints : 1;
     cal_costs costs = s->exchange;
     // Cores that compute at once are slower than one alone; that is the machine's own, and no part of this run.
-    const double crowding = r->ceiling > 0 ? fmax(1, r->processors / r->ceiling) : 1;
+    bool shared = false;
+    for (int i = 1; i < r->joints; i++) shared |= placement[i] != placement[0];
+    const double crowding = shared ? fmax(1, r->crowding) : 1;
     costs.compute = crowding * r->alone.forward / joints;
     cal_status status = cal_price(model, placement, &costs, r->processors, &r->predicted.forward, NULL, error);
     costs.compute = crowding * r->alone.simulation / joints;
@@ -198,8 +205,9 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     cal_error error = {CAL_OK, ""};
     if (status == CAL_EXIT_DONE && first) {
         r->alone = first->measured;
-        if (!s->ranks)
-            r->ceiling = r->alone.forward * cal_copies_rate(model, (int)strtol(s->lanes, NULL, 10), processors);
+        const int lanes = (int)strtol(s->lanes, NULL, 10);
+        if (!s->ranks) r->ceiling = r->alone.forward * cal_copies_rate(model, lanes, processors);
+        if (!s->ranks) r->crowding = cal_copies_crowding(model, lanes, processors);
         cal_costs costs = s->exchange;
         costs.compute = r->alone.simulation / (joints > 0 ? joints : 1);
         error.status = cal_distribute(model, CAL_BALANCED, processors, &costs, placement, NULL, NULL, &error);
@@ -386,8 +394,10 @@ static void print_details(void) {
         "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
         "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
         "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
-        "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand\n"
-        "with all. trunk: joints that every processor computes which has something below them, where that is cheaper "
+        "come from the time of one processor, what copies take that wait for the slowest of them, and the cost of a "
+        "cut\n"
+        "edge, measured beforehand with all. trunk: joints that every processor computes which has something below "
+        "them, where that is cheaper "
         "than\n"
         "handing over (--read 0s: never). All rows must end in the same state to the last bit; the exit status is 1 "
         "when one does not.\n"

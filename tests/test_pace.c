@@ -1,7 +1,7 @@
 // Machines of threads that go on with one thread where others keep the cores busy: when they do, and that nothing else changes.
 #include "base/random.h"
 #include "machine/machine.h"
-#include "plan/pace.h"
+#include "plan/plan.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,17 +63,52 @@ static void clocks_may_go_back(void** state) {
     cal_test_expect_below(c.time / (double)c.count, 1.01 * ALL, "an execution", "after an hour back");
 }
 
-// Of a model whose executions take long, one alone says enough.
-static void large_models_are_alone_once(void** state) {
-    (void)state;
-    cal_pace pace = {0};
+// How many of 300 executions are alone, which then take 68 ms; those of all take `all`.
+static int count_alone(double price, double all) {
+    cal_pace pace;
     cal_pace_tries tries = {0};
     int alone = 0;
+    cal_pace_begin(&pace, price);
     for (int i = 0; i < 300; i++) {
         alone += cal_pace_is_alone(&pace) ? 1 : 0;
-        cal_pace_note(&pace, &tries, cal_pace_is_alone(&pace) ? 68e-3 : 6e-3);
+        cal_pace_note(&pace, &tries, cal_pace_is_alone(&pace) ? 68e-3 : all);
     }
-    assert_int_equal(alone, 1);
+    return alone;
+}
+
+// Of a model whose executions take long, none is alone where the price says so, and one says enough where it does not.
+static void large_models_begin_with_all(void** state) {
+    (void)state;
+    assert_int_equal(count_alone(20e-3, 6e-3), 0);
+    assert_int_equal(count_alone(1e-3, 6e-3), 1);
+    assert_int_equal(count_alone(20e-3, 40e-3), 1); // the price is too low
+    // Cores that are busy all the time: but for one try and those that a hundredth of the time pays for, all are alone.
+    assert_in_range(count_alone(20e-3, 400e-3), 290, 299);
+}
+
+// The price that a state begins with is that of its plan's joints.
+static void states_know_the_price(void** state) {
+    (void)state;
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* threads = NULL;
+    cal_model* model = NULL;
+    cal_error error;
+    def.workers = 2;
+    assert_int_equal(cal_machine_threads(&def, &threads, NULL), CAL_OK);
+    if (cal_model_generate("mobile:s=3,l=4,o=5", &model, &error)) fail_msg("%s", error.text);
+    for (int large = 0; large < 2; large++) {
+        cal_plan* plan = NULL;
+        cal_state* first = NULL;
+        threads->costs.compute = large ? 1e-3 : 1e-7; // of 120 joints and more: longer than a time slice, or shorter
+        if (cal_plan_create(model, "aba", threads, &plan, &error)) fail_msg("%s", error.text);
+        assert_int_equal(cal_plan_processors(plan), 2);
+        assert_int_equal(cal_state_create(plan, &first), CAL_OK);
+        assert_int_equal(cal_pace_is_alone(&first->pace), !large);
+        cal_state_destroy(first);
+        cal_plan_destroy(plan);
+    }
+    cal_model_destroy(model);
+    cal_machine_destroy(threads);
 }
 
 static void load_that_comes_and_goes_is_followed(void** state) {
@@ -151,7 +186,8 @@ int main(void) {
         cmocka_unit_test(busy_cores_cost_a_few_slices),
         cmocka_unit_test(quiet_cores_are_used),
         cmocka_unit_test(clocks_may_go_back),
-        cmocka_unit_test(large_models_are_alone_once),
+        cmocka_unit_test(large_models_begin_with_all),
+        cmocka_unit_test(states_know_the_price),
         cmocka_unit_test(load_that_comes_and_goes_is_followed),
         cmocka_unit_test(who_runs_the_parts_changes_no_bit),
     };

@@ -32,3 +32,11 @@
 #endif
 // For what such functions call, so that it is compiled along with them.
 #define CAL_WIDE_INLINE CAL_DEVICE static inline __attribute__((always_inline))
+
+// Before a loop in which nothing is read that an earlier turn has written, whatever the pointers are. clang compares pointers instead: asked for
+// more, it complains of loops that it cannot widen.
+#if defined(CAL_THREAD_PER_LANE) || defined(__clang__)
+#define CAL_INDEPENDENT
+#else
+#define CAL_INDEPENDENT _Pragma("GCC ivdep")
+#endif

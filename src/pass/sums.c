@@ -4,6 +4,7 @@
 //
 // A column's sums live where its inertias lived in the walk before, the stack of layout.h; beside them where the trunk is repeated.
 #include "pass/sums.h"
+#include "base/wide.h"
 #include "pass/joint_power.h"
 #include "pass/solver_ops.h"
 
@@ -18,34 +19,54 @@ void cal_sums_end(const cal_context* context, double* sums) {
     for (int k = 0; k < cal_sums_count(context->solver_ops, context->solver); k++) sums[k] = end_sums(context, -1)[k];
 }
 
-// What the children of each lane left, where these are in mixed columns.
-static void gather_sums(const cal_context* context, const cal_column* column, int count, double* sums) {
+// What the children of each lane left, where these are in mixed columns. stride: of the sums.
+static void gather_sums(const cal_context* context, const cal_column* column, int count, double* sums, int stride) {
     const cal_layout* layout = context->layout;
     const size_t* rows = layout->pulls + column->first_pull;
     const int next = layout->by_lane ? layout->width : 1;
     for (int i = 0; i < column->most_pulls * column->lanes; i++)
         for (int k = 0; k < count && rows[i] != CAL_NO_ROW; k++) {
-            double* own = &sums[k * layout->width + i % column->lanes];
+            double* own = &sums[k * stride + i % column->lanes];
             const double left = context->scratch[rows[i] + (size_t)(k * next)];
             // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): cal_sums_add has cleared `count` rows
             *own = cal_join_sums(*own, left, k < context->solver_ops->max_count);
         }
 }
 
+// The shares of a block's lanes; the first `maxima` numbers of `count` are such.
+CAL_WIDE static void join_block_sums(const double* restrict shares, double* restrict sums, int maxima, int count) {
+    for (int i = 0; i < maxima; i++) sums[i] = cal_join_sums(shares[i], sums[i], true);
+    for (int i = maxima; i < count; i++) sums[i] = cal_join_sums(shares[i], sums[i], false);
+}
+
+// The shares of a block's nodes in a long column, the last one first.
+static double join_chain_sums(const double* shares, double sum, int live, bool largest) {
+    for (int lane = live - 1; lane >= 0; lane--) sum = cal_join_sums(shares[lane], sum, largest);
+    return sum;
+}
+
+// `count` rows of so many lanes; strides: from one row to the next.
+// NOLINTBEGIN(clang-analyzer-core.*): scratch is there; follow_up writes the first sum_count rows of shares, the powers the others
+static void copy_rows(double* to, int to_stride, const double* from, int from_stride, int lanes, int count) {
+    if (to_stride == lanes && from_stride == lanes) {
+        memcpy(to, from, (size_t)(count * lanes) * sizeof *to);
+        return;
+    }
+    for (int k = 0; k < count; k++) memcpy(to + k * to_stride, from + k * from_stride, (size_t)lanes * sizeof *to);
+}
+
 void cal_sums_add(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
     const cal_solver_ops* ops = context->solver_ops;
-    const int width = layout->width, count = cal_sums_count(ops, context->solver);
+    const int width = layout->width, count = cal_sums_count(ops, context->solver), lanes = column->lanes;
+    const int stride = column->is_long ? 1 : width; // of sums
     int extra = column->first_extra + column->extra_count;
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES];
-    // NOLINTBEGIN(clang-analyzer-core.*): follow_up writes the first sum_count rows of shares, the powers the others
-    for (int i = 0; i < count * width; i++) sums[i] = 0.0;
-    if (column->child_count > 0 && !column->gathers)
-        for (int k = 0; k < count; k++)
-            for (int lane = 0; lane < column->lanes; lane++)
-                sums[k * width + lane] = end_sums(context, index)[k * column->lanes + lane];
-    if (column->gathers) gather_sums(context, column, count, sums);
+    const bool pulled = column->child_count > 0 && !column->gathers;
+    if (!pulled || lanes < stride) memset(sums, 0, (size_t)(count * stride) * sizeof *sums);
+    if (pulled) copy_rows(sums, stride, end_sums(context, index), lanes, lanes, count);
+    if (column->gathers) gather_sums(context, column, count, sums, stride);
     cal_solver_context brief;
     const cal_solver_context* solver = context->solver;
     const double* rates = cal_brief_rates(context, column);
@@ -58,27 +79,23 @@ void cal_sums_add(const cal_context* context, int index) {
         if (context->solver->powers)
             cal_joint_powers_of_block(context, column, block, &extra, shares + ops->sum_count * width);
         if (!column->is_long) {
-            for (int k = 0; k < count; k++)
-                for (int lane = 0; lane < width; lane++)
-                    sums[k * width + lane] =
-                        cal_join_sums(shares[k * width + lane], sums[k * width + lane], k < ops->max_count);
+            join_block_sums(shares, sums, ops->max_count * width, count * width);
             continue;
         }
-        const int live = column->node_count - (block - column->first_block) * width;
-        for (int lane = (live < width ? live : width) - 1; lane >= 0; lane--)
-            for (int k = 0; k < count; k++)
-                sums[k * width] = cal_join_sums(shares[k * width + lane], sums[k * width], k < ops->max_count);
+        const int left = column->node_count - (block - column->first_block) * width, live = left < width ? left : width;
+        for (int k = 0; k < count; k++)
+            sums[k] = join_chain_sums(shares + k * width, sums[k], live, k < ops->max_count);
     }
     // Where component k of a lane is: rows of mixed columns, lane by lane; else side by side.
-    const bool rows = column->mixed && !layout->by_lane;
-    const int beside = rows ? CAL_UP_ROW : 1;
-    int next = column->lanes;
-    if (column->mixed) next = rows ? 1 : width;
+    double* to = context->scratch + column->sum_slot;
+    if (!column->mixed || layout->by_lane) {
+        copy_rows(to, column->mixed ? width : lanes, sums, stride, lanes, count);
+        return;
+    }
     for (int k = 0; k < count; k++)
-        for (int lane = 0; lane < column->lanes; lane++)
-            context->scratch[column->sum_slot + (size_t)(k * next + lane * beside)] = sums[k * width + lane];
-    // NOLINTEND(clang-analyzer-core.*)
+        for (int lane = 0; lane < lanes; lane++) to[k + lane * CAL_UP_ROW] = sums[k * stride + lane];
 }
+// NOLINTEND(clang-analyzer-core.*)
 
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;

@@ -7,7 +7,9 @@ enum { ROUND = 16 };
 static const double REPAID = 100.0;
 // A round must be shorter by so much for a change, and a try ends when it is longer by so much: clocks and caches vary by less.
 static const double SHORTER = 0.95, LONGER = 1.1;
-// s: of what was saved so much is kept in mind, five time slices of 4 ms. One that others take now and then is saved again before the next.
+// s: a time slice of the operating system.
+static const double SLICE = 4e-3;
+// s: of what was saved so much is kept in mind, five time slices. One that others take now and then is saved again before the next.
 static const double CREDIT = 0.02;
 
 static void begin_round(cal_pace* pace, bool together, bool trying) {
@@ -15,6 +17,13 @@ static void begin_round(cal_pace* pace, bool together, bool trying) {
     pace->trying = trying;
     pace->elapsed = 0.0;
     pace->count = 0;
+}
+
+void cal_pace_begin(cal_pace* pace, double alone) {
+    *pace = (cal_pace){0};
+    if (alone < SLICE) return;
+    pace->alone = alone;
+    begin_round(pace, true, true);
 }
 
 // Of a round alone: whether one of all follows.

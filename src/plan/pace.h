@@ -8,8 +8,9 @@
 //       ▴                                                                                              │
 //       └── what it has saved so far (at most CREDIT) is lost again ────────────────────────────────────┘
 //
-// Begins alone, so that a try has something to be compared with. The next one, of whatever plan, comes when what the last one has cost is
-// a hundredth of the time since then.
+// Begins alone, so that a try has something to be compared with; with a try where the price of an execution alone is longer than a time
+// slice, so that somebody who is not running keeps the others no longer than that. The next one, of whatever plan, comes when what the last
+// one has cost is a hundredth of the time since then.
 #pragma once
 #include <stdbool.h>
 
@@ -27,6 +28,8 @@ typedef struct cal_pace {
     bool trying;
 } cal_pace;
 
+// Before the first execution: what one worker alone is expected to take, s.
+void cal_pace_begin(cal_pace* pace, double alone);
 // Whether the next execution is for one worker.
 static inline bool cal_pace_is_alone(const cal_pace* pace) { return !pace->together; }
 // How long it took, s.

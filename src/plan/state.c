@@ -152,6 +152,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     state->plan = plan;
     state->unmet = CAL_NONE;
     state->changed = ~0u;
+    if (plan->used > 1) cal_pace_begin(&state->pace, plan->machine->costs.compute * (double)model->node_count);
     state->signals = (struct cal_signal*)(block + signals);
     state->counts = (cal_count*)(block + counts);
     state->context = (cal_context){.layout = layout,

@@ -167,14 +167,26 @@ CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_
 }
 
 // Keeps the derivative; the only sum is zero unless something is infinite or not a number.
+CAL_WIDE_INLINE void keep_components(const double* restrict ydot, double* restrict out, int first, int end, int W,
+                                     double* restrict shares) {
+    CAL_EACH_LANE(l, W) shares[CAL_SHARE(0, W, l)] = 0.0;
+    for (int i = first; i < end; i += W) {
+        CAL_INDEPENDENT CAL_EACH_LANE(l, W) {
+            out[i + l] = ydot[i + l];
+            shares[CAL_SHARE(0, W, l)] += 0.0 * ydot[i + l];
+        }
+    }
+}
 CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* out, int block, double* shares) {
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1],
               W = context->layout->width;
-    CAL_EACH_LANE(l, W) shares[CAL_SHARE(0, W, l)] = 0.0;
-    for (int i = first; i < end; i += W) CAL_EACH_LANE(l, W) {
-            out[i + l] = context->ydot[i + l];
-            shares[CAL_SHARE(0, W, l)] += 0.0 * context->ydot[i + l];
-        }
+    // The usual widths as constants, for the compiler.
+    if (W == 8)
+        keep_components(context->ydot, out, first, end, 8, shares);
+    else if (W == 4)
+        keep_components(context->ydot, out, first, end, 4, shares);
+    else
+        keep_components(context->ydot, out, first, end, W, shares);
 }
 
 // The k of stage j = 1 … 4.

@@ -135,6 +135,68 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int s
 }
 
 #ifndef CAL_THREAD_PER_LANE
+// What commit, rescale and predict do, in the same order, with all rows of a number in registers: rows are read once and written once. old: the
+// order of the step that succeeded, known to the compiler; grows: the next one has one more.
+#define EACH_ROW _Pragma("GCC unroll 16")
+CAL_WIDE_INLINE void move_on_by_order(const cal_solver_context* context, int old, bool grows, int first, int end) {
+    const double* down = context->down;
+    const int order = grows ? old + 1 : old;
+    double *const y = context->y, *const correction = context->vectors[CORRECTION];
+    double *z[ROWS + 1], l[ROWS], factors[ROWS + 1], factor = 1.0;
+    const double increase = down[DOWN_INCREASE];
+    EACH_ROW for (int j = 0; j <= order; j++) {
+        z[j] = context->vectors[j];
+        factors[j] = factor;
+        factor *= down[DOWN_RATIO];
+    }
+    EACH_ROW for (int j = 0; j <= old; j++) l[j] = down[DOWN_OLD + j];
+    if (down[DOWN_SAVE] != 0.0) cal_range_copy(context->vectors[SAVED], correction, first, end);
+    CAL_INDEPENDENT for (int i = first; i < end; i++) {
+        double row[ROWS + 1], value = 0.0, slope = 0.0;
+        const double e = correction[i];
+        EACH_ROW for (int j = 0; j <= old; j++) row[j] = z[j][i];
+        EACH_ROW for (int k = 0; k < old; k++) { EACH_ROW for (int j = old - 1; j >= k; j--) row[j] += row[j + 1]; }
+        EACH_ROW for (int j = 0; j <= old; j++) row[j] += l[j] * e;
+        if (grows) row[order] = e * increase;
+        EACH_ROW for (int j = 1; j <= order; j++) row[j] *= factors[j];
+        EACH_ROW for (int j = order; j > 0; j--) {
+            value += row[j];
+            slope += j * row[j];
+        }
+        EACH_ROW for (int j = 0; j <= order; j++) z[j][i] = row[j];
+        y[i] = value + row[0];
+        correction[i] = slope;
+    }
+}
+
+// Where the order does not fall, and nothing comes in between.
+CAL_WIDE_INLINE void move_on(const cal_solver_context* context, int first, int end) {
+    const int old = (int)context->down[DOWN_OLD_ORDER];
+    const bool grows = (int)context->down[DOWN_ORDER] > old;
+#define MOVE_ON(order)                                                                                                 \
+    case order:                                                                                                        \
+        grows ? move_on_by_order(context, order, true, first, end)                                                     \
+              : move_on_by_order(context, order, false, first, end);                                                   \
+        break;
+    switch (old) {
+        MOVE_ON(1)
+        MOVE_ON(2)
+        MOVE_ON(3)
+        MOVE_ON(4)
+        MOVE_ON(5)
+        MOVE_ON(6)
+        MOVE_ON(7)
+        MOVE_ON(8)
+        MOVE_ON(9)
+        MOVE_ON(10)
+        MOVE_ON(11)
+    default: move_on_by_order(context, LARGEST_ORDER, false, first, end); break;
+    }
+#undef MOVE_ON
+}
+#undef EACH_ROW
+static_assert((int)LARGEST_ORDER == 12, "every order has a case");
+
 // What a preparation of the next numbers will read, while others are computed with.
 static void gear_fetch(const cal_solver_context* context, size_t first, int count) {
     double* const* z = context->vectors;
@@ -155,6 +217,12 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     switch ((gear_mode)down[DOWN_MODE]) {
     case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
+#ifndef CAL_THREAD_PER_LANE
+        if (down[DOWN_COMMIT] != 0.0 && order >= (int)down[DOWN_OLD_ORDER] && cal_joint_quaternion(column->kind) < 0) {
+            move_on(context, first, end);
+            break;
+        }
+#endif
         if (down[DOWN_COMMIT] != 0.0) {
             for (int i = first, next; i < end; i = next) {
                 next = cal_chunk_end(i, end);
@@ -288,23 +356,32 @@ CAL_WIDE_INLINE void add_correction(number_correction of, bool begins, int W, in
         of.second * of.second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
 }
 
-// One component of W lanes, `at` its first.
-CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool lower,
-                                       bool twice, double* restrict shares) {
+// One component of W lanes, `at` its first. scaled: components have scales of their own. What is a constant here leaves a loop without
+// conditions, which a compiler turns into wide instructions.
+CAL_WIDE_INLINE void correct_lanes(const correction_rows* rows, int at, int W, bool scaled, bool begins, bool again,
+                                   bool lower, bool twice, double* restrict shares) {
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
     const double* restrict slope_again = rows->slope_again + at;
     const double* restrict saved = rows->saved + at;
     const double* restrict ydot = rows->ydot + at;
     double* restrict correction = rows->correction + at;
-    CAL_EACH_LANE(l, W) {
-        const double floor = rows->scale ? rows->absolute * rows->scale[at + l] : rows->absolute;
+    CAL_INDEPENDENT CAL_EACH_LANE(l, W) {
+        const double floor = scaled ? rows->absolute * rows->scale[at + l] : rows->absolute;
         const number_correction of =
             correct_number(rows, floor, y[l], lower ? last[l] : 0.0, twice ? saved[l] : 0.0, ydot[l],
                            again ? slope_again[l] : correction[l], correction[l], again, lower, twice);
         correction[l] = of.e;
         add_correction(of, begins, W, l, shares);
     }
+}
+
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool lower,
+                                       bool twice, double* restrict shares) {
+    if (rows->scale)
+        correct_lanes(rows, at, W, true, begins, again, lower, twice, shares);
+    else
+        correct_lanes(rows, at, W, false, begins, again, lower, twice, shares);
 }
 
 CAL_WIDE_INLINE correction_rows find_correction_rows(const cal_solver_context* context) {
@@ -329,6 +406,17 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
     const correction_rows rows = find_correction_rows(context);
     correct_component(&rows, first, W, true, again, lower, twice, shares);
     for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, lower, twice, shares);
+}
+
+// The same with constants, for the compiler. twice only together with lower.
+CAL_WIDE_INLINE void follow_up_by_case(const cal_solver_context* context, int first, int end, int W, bool again,
+                                       bool lower, bool twice, double* shares) {
+    if (!lower)
+        follow_up_correct(context, first, end, W, again, false, false, shares);
+    else if (!twice)
+        follow_up_correct(context, first, end, W, again, true, false, shares);
+    else
+        follow_up_correct(context, first, end, W, again, true, true, shares);
 }
 
 #ifdef CAL_THREAD_PER_LANE
@@ -403,19 +491,19 @@ CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal
 #endif
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
     const bool lower = context->down[DOWN_LAST] >= 0.0, twice = context->down[DOWN_SECOND] != 0.0;
-    // The usual cases as constants, for the compiler to unroll.
+    const bool again = mode == MODE_CORRECT;
     if (mode == MODE_EVALUATE)
         follow_up_evaluate(context, first, end, W, shares);
-    else if (mode == MODE_PREDICT && W == 8 && !lower)
-        follow_up_correct(context, first, end, 8, false, false, false, shares);
-    else if (mode == MODE_PREDICT && W == 8 && !twice)
-        follow_up_correct(context, first, end, 8, false, true, false, shares);
-    else if (mode == MODE_PREDICT && W == 8)
-        follow_up_correct(context, first, end, 8, false, true, true, shares);
-    else if (mode == MODE_PREDICT && W == 4)
-        follow_up_correct(context, first, end, 4, false, lower, twice, shares);
+    else if (W == 8 && !again)
+        follow_up_by_case(context, first, end, 8, false, lower, twice, shares);
+    else if (W == 8)
+        follow_up_by_case(context, first, end, 8, true, lower, twice, shares);
+    else if (W == 4 && !again)
+        follow_up_by_case(context, first, end, 4, false, lower, twice, shares);
+    else if (W == 4)
+        follow_up_by_case(context, first, end, 4, true, lower, twice, shares);
     else
-        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, lower, twice, shares);
+        follow_up_correct(context, first, end, W, again, lower, twice, shares);
 }
 
 CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
