@@ -97,10 +97,7 @@ static int serve(cal_viewer* viewer, const char* title, view_options* options) {
     int status = options->open && !options->again ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
     if (status == CAL_EXIT_DONE) {
         served = viewer;
-        struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
+        cal_watch_ends(end);
         if (options->again)
             printf("%s\n", title);
         else if (options->json)
@@ -156,8 +153,7 @@ static int view(cal_opened* opened, view_options* options) {
     if (!cal_ranks_share(&opened->run, &error)) return cal_complain_error(&error);
     if (!cal_is_first_rank()) {
         // The first rank answers a signal, and the others hear of it from there.
-        signal(SIGINT, SIG_IGN);
-        signal(SIGTERM, SIG_IGN);
+        cal_watch_ends(SIG_IGN);
         cal_ranks_follow(opened->run);
         return CAL_EXIT_DONE;
     }
