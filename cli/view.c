@@ -31,9 +31,11 @@ typedef struct view_options {
 
 // The viewer that Ctrl-C ends; a handler has no other way to know it.
 static cal_viewer* volatile served;
+static volatile sig_atomic_t ended; // also where nothing is served: the gallery goes from one model to the next
 
 static void end(int signal_number) {
     (void)signal_number;
+    ended = 1;
     if (served) cal_viewer_stop(served);
 }
 
@@ -106,7 +108,7 @@ static int serve(cal_viewer* viewer, const char* title, view_options* options) {
             printf("%s is at %s  (Ctrl-C ends it)\n", title, cal_viewer_address(viewer));
         status = cal_finish_output(CAL_EXIT_DONE);
     }
-    if (status == CAL_EXIT_DONE) {
+    if (status == CAL_EXIT_DONE && !ended) {
         error.status = cal_viewer_run(viewer, &error);
         if (error.status != CAL_OK) status = cal_complain_error(&error);
     }
@@ -199,7 +201,7 @@ static int view_gallery(cal_run_options* run, const cal_option_table* table, vie
     cal_complain_as_json(false); // what one model is refused for does not end the gallery
     if (!is_this_machine_only(options->listen) || !cal_gallery_make_folder(options->upload, sizeof options->upload))
         options->upload[0] = '\0';
-    for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {
+    for (bool plain = true; model[0] && status == CAL_EXIT_DONE && !ended;) {
         options->next[0] = '\0';
         status = view_one(model, run, table, options);
         if (status != CAL_EXIT_DONE && !plain) {
