@@ -84,7 +84,7 @@ static double find_ceiling(const cal_world_source* source, double time, int coun
 
 static int measure_row(const cal_world_source* source, const cal_scale_world* s, const cal_priced_world* priced,
                        world_row* r) {
-    double samples[CAL_SCALE_RUNS], sorted[CAL_SCALE_RUNS];
+    double samples[CAL_SCALE_RUNS] = {0.0}, sorted[CAL_SCALE_RUNS];
     cal_world_report reports[CAL_SCALE_RUNS] = {0};
     int status = CAL_EXIT_DONE;
     r->same = true;

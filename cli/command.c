@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,16 @@ int cal_finish_output(int exit_status) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return exit_status;
     return cal_complain(CAL_EXIT_FAILED, "cannot write to standard output: %s", strerror(errno ? errno : EIO));
+}
+
+void cal_watch_ends(void (*handler)(int)) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND}, before;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        const bool kept = signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (!kept) sigaction(signals[i], &action, NULL);
+    }
 }
 
 double cal_wall_seconds(void) {

@@ -47,6 +47,9 @@ const char* cal_last_complaint(void);
 int cal_model_from_argument(const char* argument, cal_model** out);
 // Flushes standard output; complains when what was written there did not arrive.
 int cal_finish_output(int exit_status);
+// What Ctrl-C calls, SIGTERM, as batch systems send it, and SIGHUP, when a terminal goes (not under nohup). A second one ends the process at
+// once. SIG_IGN is allowed.
+void cal_watch_ends(void (*handler)(int));
 
 double cal_wall_seconds(void);
 

@@ -99,16 +99,15 @@ typedef struct roll {
     MPI_Request said;
 } roll;
 
-static roll open_roll(void) {
-    roll r = {.said = MPI_REQUEST_NULL};
-    MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
-    r.missing = r.ranks - 1;
-    if (r.rank == 0)
-        r.here = calloc((size_t)r.ranks, sizeof *r.here);
+static void open_roll(roll* r) {
+    *r = (roll){.said = MPI_REQUEST_NULL};
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->ranks);
+    r->missing = r->ranks - 1;
+    if (r->rank == 0)
+        r->here = calloc((size_t)r->ranks, sizeof *r->here);
     else
-        MPI_Isend(NULL, 0, MPI_BYTE, 0, DONE_TAG, MPI_COMM_WORLD, &r.said);
-    return r;
+        MPI_Isend(NULL, 0, MPI_BYTE, 0, DONE_TAG, MPI_COMM_WORLD, &r->said);
 }
 
 static void call_roll(roll* r) {
@@ -148,7 +147,8 @@ int cal_ranks_finish(int status) {
     const int own = status;
     int together = status, done = 0;
     MPI_Request request;
-    roll r = open_roll();
+    roll r;
+    open_roll(&r);
     MPI_Iallreduce(&own, &together, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
     // Who has failed is patient for a while. Who has not waits for as long as another one writes its files, or is held up, and says so: if
     // that one fails alone it is not waited for in vain. The first one, which can say why, is the first to give up.

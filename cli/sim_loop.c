@@ -53,14 +53,6 @@ static void note_interrupt(int signal_number) {
     interrupt_seen = 1;
 }
 
-// SIGTERM, as batch systems send it, ends like Ctrl-C. A second one ends the process at once.
-static void watch_interrupts(void) {
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static void release(loop* l) {
     if (l->plot_file && !l->plot) fclose(l->plot_file);
     cal_whole_file_close(l->plot, false, NULL);
@@ -427,7 +419,7 @@ static int print(const loop* l) {
 
 int cal_sim_loop(cal_opened* opened, const cal_sim_options* options) {
     loop l = {.options = options, .opened = opened};
-    watch_interrupts();
+    cal_watch_ends(note_interrupt);
     int status = cal_ranks_agree(prepare(&l));
     if (status == CAL_EXIT_DONE) {
         status = simulate(&l);

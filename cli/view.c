@@ -31,9 +31,11 @@ typedef struct view_options {
 
 // The viewer that Ctrl-C ends; a handler has no other way to know it.
 static cal_viewer* volatile served;
+static volatile sig_atomic_t ended; // also where nothing is served: the gallery goes from one model to the next
 
 static void end(int signal_number) {
     (void)signal_number;
+    ended = 1;
     if (served) cal_viewer_stop(served);
 }
 
@@ -97,10 +99,7 @@ static int serve(cal_viewer* viewer, const char* title, view_options* options) {
     int status = options->open && !options->again ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
     if (status == CAL_EXIT_DONE) {
         served = viewer;
-        struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
+        cal_watch_ends(end);
         if (options->again)
             printf("%s\n", title);
         else if (options->json)
@@ -109,7 +108,7 @@ static int serve(cal_viewer* viewer, const char* title, view_options* options) {
             printf("%s is at %s  (Ctrl-C ends it)\n", title, cal_viewer_address(viewer));
         status = cal_finish_output(CAL_EXIT_DONE);
     }
-    if (status == CAL_EXIT_DONE) {
+    if (status == CAL_EXIT_DONE && !ended) {
         error.status = cal_viewer_run(viewer, &error);
         if (error.status != CAL_OK) status = cal_complain_error(&error);
     }
@@ -156,8 +155,7 @@ static int view(cal_opened* opened, view_options* options) {
     if (!cal_ranks_share(&opened->run, &error)) return cal_complain_error(&error);
     if (!cal_is_first_rank()) {
         // The first rank answers a signal, and the others hear of it from there.
-        signal(SIGINT, SIG_IGN);
-        signal(SIGTERM, SIG_IGN);
+        cal_watch_ends(SIG_IGN);
         cal_ranks_follow(opened->run);
         return CAL_EXIT_DONE;
     }
@@ -203,7 +201,7 @@ static int view_gallery(cal_run_options* run, const cal_option_table* table, vie
     cal_complain_as_json(false); // what one model is refused for does not end the gallery
     if (!is_this_machine_only(options->listen) || !cal_gallery_make_folder(options->upload, sizeof options->upload))
         options->upload[0] = '\0';
-    for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {
+    for (bool plain = true; model[0] && status == CAL_EXIT_DONE && !ended;) {
         options->next[0] = '\0';
         status = view_one(model, run, table, options);
         if (status != CAL_EXIT_DONE && !plain) {

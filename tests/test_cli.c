@@ -344,17 +344,17 @@ static void draws_small_trees_and_cuts_large_ones(void** unused) {
     cal_test_release(&o);
 }
 
-// Ctrl-C, and the signal of batch systems: the frame is finished, the table ends with a whole row, and the status says that the
-// time was not reached.
+// Ctrl-C, the signal of batch systems, and that of a terminal that goes: the frame is finished, the table ends with a whole row, and the
+// status says that the time was not reached.
 static void keeps_what_there_is_when_interrupted(void** unused) {
     (void)unused;
-    const char* const signals[] = {"INT", "TERM"};
-    for (int i = 0; i < 2; i++) {
-        // The signal comes when there are rows: the run is under way then, however busy the computer is.
+    const char* const signals[] = {"INT", "TERM", "HUP"};
+    for (int i = 0; i < 3; i++) {
+        // The signal comes when there are rows: the run is under way then, however busy the computer is. Under nohup HUP is ignored.
         char watch[256];
         snprintf(watch, sizeof watch,
                  "rm -f cut.csv; (while kill -0 $$ && [ $(wc -c < cut.csv || echo 0) -lt 20000 ]; do sleep 0.05; done; "
-                 "kill -%s $$) 2> /dev/null & exec",
+                 "kill -%s $$) 2> /dev/null & exec env --default-signal=HUP",
                  signals[i]);
         cal_test_outcome o = cal_test_run_after(watch, "sim chain:n=20 --time 1e6 --out cut.csv --json");
         assert_int_equal(o.status, 1);

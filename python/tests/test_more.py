@@ -168,6 +168,11 @@ class Ranks(unittest.TestCase):
             sim.advance(0.05)
         ensemble = calder.Ensemble(model, 4, machine="mpi", step=1e-3, spread=0.01)
         ensemble.advance(0.01)
+        try:
+            calder.Simulation(model, machine="mpi", lanes=3)
+            sys.exit("three lanes are believed")
+        except calder.Error as error:
+            assert "lanes must be" in str(error)
         with open(f"{sys.argv[1]}.{os.getpid()}", "w") as file:
             file.write(f"{sim.hash:016x} {ensemble.hash:016x} {sim.time}")
         """

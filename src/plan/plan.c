@@ -471,7 +471,8 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
     const cal_layout* layout = plan->layout;
     cal_coupled* c = state->coupled;
     const size_t v_count = (size_t)plan->whole->v_count, v_size = layout->v_size;
-    const bool freezes = state->context.implicit && state->context.solver->down[CAL_DOWN_FREEZE] != 0.0;
+    const cal_solver_context* solver = state->context.solver;
+    const bool freezes = solver && state->context.implicit && solver->down[CAL_DOWN_FREEZE] != 0.0;
     for (int copy = 0; copy < layout->copies; copy++) {
         cal_layout_gather(layout, copy, state->context.y, c->q, c->v);
         const cal_status status = cal_plan_collect(plan, c->q, c->v);

@@ -63,6 +63,10 @@ cal_status cal_files_resolve(const cal_files* files, const char* inside, const c
     return CAL_OK;
 }
 
+static cal_status refuse_size(const char* path, size_t limit, const cal_xml_node* node, cal_error* error) {
+    return cal_xml_fail(node, error, CAL_BAD_MODEL, "'%.120s' has more than %zu MB", path, limit >> 20);
+}
+
 // Also what has no size beforehand, such as a pipe, so it is read until it ends.
 static cal_status read_all(FILE* file, const char* path, size_t limit, const cal_xml_node* node, char** bytes,
                            size_t* size, cal_error* error) {
@@ -70,7 +74,8 @@ static cal_status read_all(FILE* file, const char* path, size_t limit, const cal
     struct stat about;
     if (fstat(fileno(file), &about) == 0) {
         if (S_ISDIR(about.st_mode)) return cal_xml_fail(node, error, CAL_BAD_MODEL, "'%.120s' is a folder", path);
-        if (about.st_size > 0 && (uint64_t)about.st_size <= limit) capacity = (size_t)about.st_size + 1;
+        if (about.st_size > 0 && (uint64_t)about.st_size > limit) return refuse_size(path, limit, node, error);
+        if (about.st_size > 0) capacity = (size_t)about.st_size + 1;
     }
     char* data = NULL;
     size_t used = 0;
@@ -89,8 +94,7 @@ static cal_status read_all(FILE* file, const char* path, size_t limit, const cal
     }
     if (used > limit || ferror(file)) {
         cal_free(data);
-        if (used > limit)
-            return cal_xml_fail(node, error, CAL_BAD_MODEL, "'%.120s' has more than %zu MB", path, limit >> 20);
+        if (used > limit) return refuse_size(path, limit, node, error);
         return cal_xml_fail(node, error, CAL_BAD_MODEL, "cannot read '%.120s': %s", path, strerror(errno));
     }
     data[used] = '\0';

@@ -206,8 +206,8 @@ static cal_status load(cal_system* system, int count, const void* memory) {
     memcpy(&h, memory, sizeof h);
     part parts[PARTS];
     list_parts(system, system->push_count, parts);
-    const char *at = (const char*)memory + round_up(sizeof h), *places[PARTS];
-    for (int i = 0; i < PARTS; i++) places[i] = i > 0 ? places[i - 1] + round_up(parts[i - 1].bytes) : at;
+    const char *at = (const char*)memory + round_up(sizeof h), *places[PARTS] = {at};
+    for (int i = 1; i < PARTS; i++) places[i] = places[i - 1] + round_up(parts[i - 1].bytes);
     if (!are_flags_sound(system, &h, places[PART_ACTIVE], places[PART_WAITS])) return CAL_BAD_ARGUMENT;
     load_head(system, &h);
     for (int i = 0; i < count; at += round_up(parts[i].bytes), i++) {

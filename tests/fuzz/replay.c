@@ -3,9 +3,9 @@
 //     replay_mjcf FOLDER [VARIANTS [SECONDS [FINDING [SEED]]]]
 //
 // VARIANTS: of each file, 240. SECONDS: of random changes on top (bytes, runs of them, parts of other inputs), which begin at SEED or at
-// the time of day: a fuzzer for compilers without one. They are the processor's, or twice as many of the clock. Where the compiler tells
-// which ways were taken (gcc's -fsanitize-coverage=trace-pc) an input that took a new one is kept, and changed further. The input that
-// ends the process, or takes too long, is in the file FINDING, last-input.
+// the time of day: a fuzzer for compilers without one. They are the processor's, or twice as many of the clock; every 30 of the clock a
+// line says how many inputs there were. Where the compiler tells which ways were taken (gcc's -fsanitize-coverage=trace-pc) an input that
+// took a new one is kept, and changed further. The input that ends the process, or takes too long, is in the file FINDING, last-input.
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 #include <dirent.h>
@@ -168,7 +168,13 @@ static void fuzz(double seconds, const char* finding, uint8_t* room) {
     }
     const double end = seconds_of(CLOCK_MONOTONIC) + 2 * seconds;
     const double processor_end = seconds_of(CLOCK_PROCESS_CPUTIME_ID) + seconds;
-    for (; seconds_of(CLOCK_PROCESS_CPUTIME_ID) < processor_end && seconds_of(CLOCK_MONOTONIC) < end; tried++) {
+    double now, told = seconds_of(CLOCK_MONOTONIC);
+    for (; seconds_of(CLOCK_PROCESS_CPUTIME_ID) < processor_end && (now = seconds_of(CLOCK_MONOTONIC)) < end; tried++) {
+        // So that little is lost where somebody ends it.
+        if (now >= told + 30) {
+            dprintf(STDERR_FILENO, "%ld inputs, %.0f s\n", tried, seconds_of(CLOCK_PROCESS_CPUTIME_ID));
+            told = now;
+        }
         const size_t count = change(room);
         // What ends the process is found here.
         FILE* last = fopen(finding, "wb");

@@ -51,18 +51,9 @@ static PyObject* rank(PyObject* module, PyObject* none) {
     return PyLong_FromLong(number);
 }
 
-static PyObject* size(PyObject* module, PyObject* none) {
-    (void)module, (void)none;
-    int number = 0;
-    if (!start()) return NULL;
-    MPI_Comm_size(MPI_COMM_WORLD, &number);
-    return PyLong_FromLong(number);
-}
-
 static PyMethodDef functions[] = {
     {"open", open_machine, METH_O, "open(lanes)\n--\n\nThe machine of all ranks, for Simulation and Ensemble."},
     {"rank", rank, METH_NOARGS, "rank()\n--\n\nThe number of this rank, from 0 on."},
-    {"size", size, METH_NOARGS, "size()\n--\n\nHow many ranks there are."},
     {NULL, NULL, 0, NULL},
 };
 static PyModuleDef definition = {

@@ -108,11 +108,12 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
         if (knot->kind == CAL_FUSED || (knot->junction >= 0 && knot->time >= whole->gvt)) return false;
     }
     for (int k = 0; !d->given && c->body >= 0 && k < c->weight; k++) {
-        const cal_sim_body* part = &whole->bodies[c->body + k];
-        cal_fetch_partners(whole, &(int){c->body + k}, 1);
+        const int body = c->body + k;
+        const cal_sim_body* part = &whole->bodies[body];
+        cal_fetch_partners(whole, &body, 1);
         for (int i = 0; i < part->pair_count; i++) {
             const int* pair = whole->table.pairs[part->pairs[i]].body;
-            const cal_sim_body* other = &whole->bodies[pair[0] == c->body + k ? pair[1] : pair[0]];
+            const cal_sim_body* other = &whole->bodies[pair[0] == body ? pair[1] : pair[0]];
             if (other->component < 0) continue;
             if (part->multibody >= 0 || other->multibody >= 0) return false;
             if (!cal_group_is_inner(whole, pair[0], pair[1])) continue;

@@ -54,6 +54,26 @@ bool cal_group_sound(const cal_world* world, int component, const cal_saved_stat
            world->group_ops->sound(&g->group, data + g->at_memory);
 }
 
+// --- Who is there -------------------------------------------------------------------------------------------------------------------
+
+// A multibody with all of its links and its ground, or none of them; a callback with its bodies; and the model of a simulation.
+static bool are_members_sound(const cal_world_parts* p, const cal_world* own) {
+    for (int i = 0; i < own->multibody_count; i++) {
+        const cal_multibody* m = own->multibodies[i];
+        const bool there = p->multibodies[i].identity != 0;
+        if (m->stage != CAL_BEGUN) continue;
+        if (m->ground >= 0 && (p->bodies[m->ground].identity != 0) != there) return false;
+        for (int k = 0; k < m->engine->body_count; k++)
+            if ((p->bodies[m->bodies[k]].identity != 0) != there) return false;
+    }
+    for (int i = 0; i < own->periodic_hook_count; i++)
+        for (int k = 0; p->hooks[i].identity != 0 && k < own->periodic_hooks[i].count; k++)
+            if (p->bodies[own->periodic_hooks[i].bodies[k]].identity == 0) return false;
+    for (int i = 0; i < own->body_count; i++)
+        if (own->bodies[i].of_model && p->bodies[i].identity == 0) return false;
+    return true;
+}
+
 // --- Components -----------------------------------------------------------------------------------------------------------------
 
 static bool is_state_sound(const cal_world* world, int component, int64_t number) {
@@ -97,15 +117,22 @@ static bool is_of_member(const cal_world* world, const cal_contact_group* g, int
     return body < last->body + last->weight;
 }
 
-// No member is twice in a group, and what moves in its pairs is of a member.
-static bool is_group_sound(const cal_world* world, const cal_contact_group* g) {
+// No member is twice in a group, and what moves in its pairs is of a member. What does not move may have been removed since it ended.
+static bool is_group_sound(const cal_world_parts* p, const cal_component* c) {
+    const cal_world* world = &p->world;
+    const cal_contact_group* g = c->group;
     const int count = g->group.unit_count;
+    const bool is_past =
+        cal_component_has_ended(c) && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time <= world->gvt;
     if (count < 1 || g->last_contacts < 0) return false;
     for (int i = 1; i < count; i++)
         if (world->components[g->members[i]].body <= world->components[g->members[i - 1]].body) return false;
     for (int i = 0; i < g->pair_count; i++)
-        for (int k = 0; k < 2; k++)
-            if (world->bodies[g->pairs[i][k]].component >= 0 && !is_of_member(world, g, g->pairs[i][k])) return false;
+        for (int k = 0; k < 2; k++) {
+            const int body = g->pairs[i][k];
+            if (!is_past && p->bodies[body].identity == 0) return false;
+            if (world->bodies[body].component >= 0 && !is_of_member(world, g, body)) return false;
+        }
     return true;
 }
 
@@ -116,7 +143,7 @@ static bool are_components_sound(const cal_world_parts* p, const cal_world* own,
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
         if (c->ops == NULL) continue;
-        if (isnan(c->local_time) || (c->group != NULL && !is_group_sound(world, c->group))) return false;
+        if (isnan(c->local_time) || (c->group != NULL && !is_group_sound(p, c))) return false;
         for (int k = 0; c->group == NULL && k < c->weight; k++) {
             const int body = c->body + k;
             if (!is_below(body, own->body_count) || p->bodies[body].identity == 0 || marks[body]) return false;
@@ -338,7 +365,7 @@ cal_status cal_world_parts_check(const cal_world_parts* parts, const cal_world* 
     cal_status status = CAL_NO_MEMORY;
     if (marks != NULL && named != NULL) {
         const bool sound =
-            are_counts_sound(world) && are_components_sound(parts, own, marks) &&
+            are_counts_sound(world) && are_members_sound(parts, own) && are_components_sound(parts, own, marks) &&
             are_places_sound(world, marks + most) && are_junctions_sound(world, named, marks + 2 * most) &&
             are_pairs_sound(parts, own, marks + 3 * most) && are_events_claimed(parts, own, marks + 4 * most) &&
             is_heap_sound(&world->events, world->time, 1.0 / own->def.group_rate) && are_bodies_sound(parts, own) &&
