@@ -51,6 +51,17 @@ enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM
 #define CAL_BEFORE_OTHERS (void)0
 #endif
 
+// Copies a number into memory on chip, without a register that waits for it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define CAL_COPY(to, from)                                                                                             \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)   \
+                 : "memory")
+#define CAL_COPIED asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define CAL_COPY(to, from) memcpy(to, from, sizeof(double))
+#define CAL_COPIED (void)0
+#endif
+
 // What is read ahead (ahead.h) comes to a sum. Comparing it with one that no model's numbers have keeps the compiler from leaving the
 // reading out.
 CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {

@@ -13,17 +13,6 @@ CAL_DEVICE static bool is_shared(const cal_column* column) {
 // The warp that recurs. Of two teams of a multiprocessor, whose warps have its four schedulers in turn, each has another one.
 CAL_PHASE int recurring_warp(int warps) { return CAL_OWN_WARP / warps / CAL_MULTIPROCESSORS % warps; }
 
-// Copies a number into memory on chip, without a register that waits for it.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define CAL_COPY(to, from)                                                                                             \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)   \
-                 : "memory")
-#define CAL_COPIED asm volatile("cp.async.wait_all;" ::: "memory")
-#else
-#define CAL_COPY(to, from) memcpy(to, from, sizeof(double))
-#define CAL_COPIED (void)0
-#endif
-
 // The rows of memory on chip of a step of the team's column.
 CAL_PHASE double* team_rows(int step) { return CAL_COLUMN_MEMORY + step * CAL_TEAM_ROWS * CAL_WIDTH + CAL_OWN_LANE; }
 
