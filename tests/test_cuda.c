@@ -118,6 +118,8 @@ static void assembly_has_the_bits_of_one_core(void** state) {
                                           {"chain:n=300", "device", "gear"},
                                           // Parts of seven joints and of two: segments that are not full, one alone.
                                           {"chain:n=300,joint=prismatic", "even:43", "rk4"},
+                                          {"chain:n=1190", "even:24", "gear"},
+                                          {"chain:n=410,joint=prismatic", "even:8", "rk4"},
                                           {"chain:n=200", "even:100", "rk4"},
                                           {"chain:n=40", "serial", "rkf"},
                                           {"mobile:s=2,l=60,o=3", "40", "gear"},
@@ -194,6 +196,8 @@ static void ensembles_have_the_bits_of_one_core(void** state) {
                                           {"random:n=14,passive=1,stop=50", "rk4"},
                                           {"tree:height=3,fanout=2,joint=ball", "euler"},
                                           {"chain:n=13", "rk4"},
+                                          {"tree:height=3,fanout=2,joint=ball", "rk4"},
+                                          {"chain:n=13,joint=prismatic", "rk4"},
                                           {"mobile:s=2,l=3,o=3,plateau=light", "rk4"},
                                           {"tree:height=3,fanout=2", "euler"}};
     cal_machine* machine = make_machine();

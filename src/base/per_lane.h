@@ -9,11 +9,13 @@
 #else
 #define CAL_DEVICE
 #endif
-// Before loops over the entries of an array that shall be in registers.
+// Before loops over the entries of an array that shall be in registers; and before those that have no registers for two turns at a time.
 #ifdef __CUDACC__
 #define CAL_UNROLL _Pragma("unroll")
+#define CAL_ONE_BY_ONE _Pragma("unroll 1")
 #else
 #define CAL_UNROLL
+#define CAL_ONE_BY_ONE
 #endif
 #if defined(__cplusplus) && !defined(restrict)
 #define restrict __restrict__

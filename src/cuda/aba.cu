@@ -11,7 +11,6 @@
 #include "pass/aba_body.h"
 #include "pass/columns.h"
 #include "pass/aba_columns.h"
-#include "cuda/copy.h"
 #include "cuda/pull.h"
 #include "cuda/ahead.h"
 #include "cuda/limb.h"

@@ -14,7 +14,9 @@
 #include "pass/assembly_columns.h"
 #include "pass/aba_outbound.h"
 #include "cuda/pull.h"
+#include "cuda/ahead.h"
 #include "cuda/part.h"
+#include "cuda/near.h"
 
 // Below its port a slot carries nothing.
 CAL_DEVICE static void clear_area(const cal_context* context, const cal_column* column, const cal_slots* slots) {
@@ -71,31 +73,36 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_devi
     if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
 }
 
-// The same where all of a launch are limbs: a team's warps have a role each.
-CAL_KERNEL void CAL_BOUNDS(CAL_PART_ROLES* CAL_WIDTH, CAL_PART_TEAMS) part_roles_kernel(const cal_device_work work) {
+// Both where all of a launch are limbs: a team's warps have a role each.
 #ifdef CAL_CUDA_EMULATED
-    const cal_column* column = team_column(&work, 1);
+enum { ROLE_WARPS = 1 };
+#define BY_ROLE(walk) walk(PART_DOES_ALL, &context, column, own.slots, own.on)
 #else
-    const cal_column* column = team_column(&work, CAL_PART_ROLES);
-    const int role = CAL_OWN_WARP % CAL_PART_ROLES;
+enum { ROLE_WARPS = CAL_PART_ROLES };
+#define BY_ROLE(walk)                                                                                                  \
+    do {                                                                                                               \
+        const int role = CAL_OWN_WARP % CAL_PART_ROLES;                                                                \
+        if (role == 0)                                                                                                 \
+            walk(PART_FILLS, &context, column, own.slots, own.on);                                                     \
+        else if (role == 1)                                                                                            \
+            walk(PART_ELIMINATES, &context, column, own.slots, own.on);                                                \
+        else                                                                                                           \
+            walk(PART_PUSHES, &context, column, own.slots, own.on);                                                    \
+    } while (0)
 #endif
-    cal_context context = own_context(&work, 0);
-    CAL_OWN_ASSEMBLY(&work, context);
-    const own_slots own = find_slots(&context, column);
-    CAL_AFTER_OTHERS;
-    CAL_BEFORE_OTHERS;
-    context.workspace = CAL_FAST_MEMORY;
-#ifdef CAL_CUDA_EMULATED
-    walk_roles(PART_DOES_ALL, true, &context, column, own.slots, own.on);
-#else
-    if (role == 0)
-        walk_roles(PART_FILLS, true, &context, column, own.slots, own.on);
-    else if (role == 1)
-        walk_roles(PART_ELIMINATES, true, &context, column, own.slots, own.on);
-    else
-        walk_roles(PART_PUSHES, true, &context, column, own.slots, own.on);
-#endif
-}
+#define ROLES_KERNEL(name, walk)                                                                                       \
+    CAL_KERNEL void CAL_BOUNDS(CAL_PART_ROLES* CAL_WIDTH, CAL_PART_TEAMS) name(const cal_device_work work) {           \
+        const cal_column* column = team_column(&work, ROLE_WARPS);                                                     \
+        cal_context context = own_context(&work, 0);                                                                   \
+        CAL_OWN_ASSEMBLY(&work, context);                                                                              \
+        const own_slots own = find_slots(&context, column);                                                            \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
+        context.workspace = CAL_FAST_MEMORY;                                                                           \
+        BY_ROLE(walk);                                                                                                 \
+    }
+ROLES_KERNEL(place_roles_kernel, place_roles)
+ROLES_KERNEL(part_roles_kernel, walk_roles)
 
 CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -122,11 +129,28 @@ CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
         LANE(accelerate_column)(&context, column);
 }
 
+CAL_TEAM_KERNEL(place_near_kernel, place_near_ahead, place_near_phase, 2, CAL_TEAM_WARPS, 1)
+CAL_TEAM_KERNEL(part_near_kernel, part_near_ahead, part_near_phase, 4, CAL_TEAM_WARPS, 1)
+CAL_TEAM_KERNEL(acceleration_near_kernel, acceleration_near_ahead, acceleration_near_phase, 2, CAL_TEAM_WARPS, 1)
+
+static int near_doubles(const cal_device_work* work) {
+    return (work->near_steps > 4 ? work->near_steps : 4) * CAL_NEAR_ROWS * CAL_WIDTH;
+}
+#define LAUNCH_NEAR(name, phases)                                                                                      \
+    CAL_LAUNCH_TEAMS(name##_kernel, name##_phase, phases, CAL_TEAM_WARPS, device, columns, near_doubles(work), work)
+
 static void place_parts(cal_device* device, const cal_device_work* work, int columns) {
-    CAL_LAUNCH_BLOCKS(place_kernel, device, columns, 1, work);
+    if (work->near_steps > 0)
+        LAUNCH_NEAR(place_near, 2);
+    else if (work->all_limb_parts)
+        CAL_LAUNCH_ROLES(place_roles_kernel, device, columns, CAL_PART_ROLES, 3 * CAL_SEGMENT_DOUBLES, work);
+    else
+        CAL_LAUNCH_BLOCKS(place_kernel, device, columns, 1, work);
 }
 static void limb(cal_device* device, const cal_device_work* work, int columns) {
-    if (work->limb_parts)
+    if (work->near_steps > 0)
+        LAUNCH_NEAR(part_near, 4);
+    else if (work->limb_parts)
         CAL_LAUNCH_ROLES(part_roles_kernel, device, columns, CAL_PART_ROLES, 3 * CAL_SEGMENT_DOUBLES, work);
     else
         CAL_LAUNCH_FAST(part_kernel, device, columns, CAL_PART_DOUBLES, work);
@@ -135,7 +159,10 @@ static void inertia(cal_device* device, const cal_device_work* work, int columns
     CAL_LAUNCH_BLOCKS(part_inertia_kernel, device, columns, 1, work);
 }
 static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
-    CAL_LAUNCH_BLOCKS(part_acceleration_kernel, device, columns, 1, work);
+    if (work->near_steps > 0)
+        LAUNCH_NEAR(acceleration_near, 2);
+    else
+        CAL_LAUNCH_BLOCKS(part_acceleration_kernel, device, columns, 1, work);
 }
 
 // C++ wants a table's members in their order.

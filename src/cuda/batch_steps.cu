@@ -102,7 +102,7 @@ CAL_DEVICE static inline void euler_complete_joints(const cal_solver_context* co
 // y + ∑ weight_j k_j of the rows of a block with quaternions, j = first … first + count - 1, a few rows at once; count is a constant.
 CAL_DEVICE static inline void combine_rows(const cal_solver_context* context, int at, int rows, int first, int count,
                                            const double* weights) {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = 7 };
     for (int row = 0; row < rows; row += AT_ONCE) {
         double base[AT_ONCE], k[4][AT_ONCE];
         CAL_UNROLL for (int n = 0; n < AT_ONCE; n++) {
@@ -135,11 +135,13 @@ CAL_DEVICE static void rk4_prepare_turning(const cal_solver_context* context, co
     cal_range_copy(context->vectors[CAL_ONE_STEP_Y], context->y, first, first + rows * CAL_WIDTH);
 }
 
-// The warp's blocks. What was sent down is everybody's.
+// The warp's blocks. What was sent down is everybody's. The first blocks of all groups, among which are free bodies, which take ten times as long as
+// others, come first: beside them a warp with hinges would wait, and hold its place, until they are done.
 CAL_DEVICE static inline void prepare_blocks(const cal_device_work* work, bool rk4) {
     const cal_layout* layout = &work->layout;
-    const int units = (layout->block_count + STEP_BLOCKS - 1) / STEP_BLOCKS, number = CAL_OWN_WARP / units;
-    const int group = work->groups - 1 - number, first = CAL_OWN_WARP % units * STEP_BLOCKS;
+    const int units = (layout->block_count + STEP_BLOCKS - 1) / STEP_BLOCKS, others = units > 1 ? units - 1 : 1;
+    const int after = CAL_OWN_WARP - work->groups, number = after < 0 ? CAL_OWN_WARP : after / others;
+    const int group = work->groups - 1 - number, first = after < 0 ? 0 : (1 + after % others) * STEP_BLOCKS;
     const double* down = work->numbers;
     const int stage = rk4 ? (int)down[DOWN_STAGE] : 0;
     if (group < 0 || !is_chosen(work, group)) return;

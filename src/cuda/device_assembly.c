@@ -5,13 +5,18 @@
 #include "pass/assembly.h"
 #include <limits.h>
 
-// Who has the elements of a walk: the workers of a team (bands.h); a group of so many heights has one for each of its lowest joins, if they
+// Who has the elements of a walk: so many workers of a team (bands.h); a group of so many heights has one for each of its lowest joins, if they
 // are joined two by two; and how many elements of a height fill a device by themselves.
 typedef struct crew {
     int workers, heights, most;
 } crew;
-static const crew placers = {.workers = CAL_PLACERS, .heights = 7, .most = INT_MAX};
 static const crew joiners = {.workers = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS};
+
+// Threads of a multiprocessor wait for each other's lines of memory: groups are half as large where each of these has a multiprocessor.
+static crew find_placers(const cal_schedule* s) {
+    const bool few = s->part_count / 2 <= CAL_PLACERS / 2 * CAL_MULTIPROCESSORS;
+    return (crew){.workers = few ? CAL_PLACERS / 2 : CAL_PLACERS, .heights = few ? 6 : 7, .most = INT_MAX};
+}
 
 // Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
 static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
@@ -224,6 +229,18 @@ static bool are_limb_parts(const cal_layout* layout, const cal_slot_layout* slot
     return true;
 }
 
+// Steps of the longest part; 0 where there are others than those.
+static int find_part_steps(const cal_layout* layout, const cal_slot_layout* slots) {
+    int most = 0;
+    if (!are_limb_parts(layout, slots)) return 0;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        if (column->child_count > 0 || column->is_long) return 0;
+        if (column->block_count > most) most = column->block_count;
+    }
+    return most;
+}
+
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {
     const cal_assembly_plan* arrangement = (const cal_assembly_plan*)host->arrangement;
     const cal_schedule* s = arrangement->schedule;
@@ -238,6 +255,13 @@ cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* hos
     copy_slots(plan, s, arrangement->slots, host->layout);
     plan->work.limb_parts = are_limb_parts(host->layout, arrangement->slots);
     if (status || s->port_count == 0) return status;
+    const int steps = find_part_steps(host->layout, arrangement->slots);
+    plan->work.all_limb_parts = steps > 0;
+    // GPUs whose kernels overlap have that much memory on chip.
+    if (steps <= CAL_NEAR_STEPS && host->layout->column_count <= CAL_MULTIPROCESSORS &&
+        cal_device_overlaps(plan->device))
+        plan->work.near_steps = steps;
+    const crew placers = find_placers(s);
     const cal_status divided = divide(plan, s, &placers, &own->placing);
     return divided ? divided : divide(plan, s, &joiners, &own->joining);
 }

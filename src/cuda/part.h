@@ -130,9 +130,9 @@ LANE_INLINE void leave_port(const cal_context* context, const cal_column* column
 //
 //     fill        down again, what its nodes keep into memory on chip
 //     eliminate   up, joint by joint; what the port's forces need of each takes the place of what was read
-//     push        the port's six columns and Λ
+//     push        the port's six columns and Λ; and turns of joints
 //
-// A team has three segments on chip: while one is filled, the one below it is eliminated, and the port's forces go through the one below that.
+// A team has three segments on chip.
 enum { PART_FILLS = 1, PART_ELIMINATES = 2, PART_PUSHES = 4, PART_DOES_ALL = 7 };
 enum { PART_GN = LANE(SCRATCH_T), PART_GF = PART_GN + 3, PART_DI = PART_GF + 3, PART_K = PART_DI + 1 };
 static_assert((int)PART_K < (int)CAL_SCRATCH_COUNT, "what ports need has room where the scratch was");
@@ -153,11 +153,11 @@ LANE_INLINE void read_next(const cal_context* context, const cal_column* column,
     own->mass = LOAD(constants, CAL_CONSTANT_MASS), own->armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
 }
 
-// record: of the first step.
+// record: of the first step; each: rows that a node has on chip.
 LANE_INLINE void eliminate_segment(int kind, bool ports, const cal_context* context, const cal_column* column,
-                                   double* record, int first, int end, elimination* own, double* chip) {
+                                   double* record, int first, int end, elimination* own, double* chip, int each) {
     for (int i = end - 1; i >= first; i--) {
-        double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        double* rows = chip + (i - first) * each * CAL_WIDTH;
         const lane mass = own->mass, armature = own->armature;
         joint_response response;
         read_next(context, column, i - 1, own);
@@ -173,10 +173,10 @@ LANE_INLINE void eliminate_segment(int kind, bool ports, const cal_context* cont
 }
 
 // on: the step of the port; answers: of the first step.
-LANE_INLINE void push_segment(int kind, int first, int end, int on, port_columns* port, const double* chip,
+LANE_INLINE void push_segment(int kind, int first, int end, int on, port_columns* port, const double* chip, int each,
                               double* answers) {
     for (int i = end - 1; i >= first; i--) {
-        const double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        const double* rows = chip + (i - first) * each * CAL_WIDTH;
         if (i == on) start_port(port);
         push_port(kind == CAL_REVOLUTE, load3(rows, LIMB_Z), load3(rows, LIMB_D), load3(rows, PART_GN),
                   load3(rows, PART_GF), LOAD(rows, PART_DI), LOAD(rows, PART_K), port,
@@ -184,39 +184,163 @@ LANE_INLINE void push_segment(int kind, int first, int end, int on, port_columns
     }
 }
 
-// Down and up again. ports: whether the column has a slot; roles: the thread's; team: whether others have the other ones.
-LANE_INLINE void part_run(int kind, bool ports, int roles, bool team, const cal_context* context,
-                          const cal_column* column, const cal_slots* slots, int on) {
-    const bool fills = roles & PART_FILLS, eliminates = roles & PART_ELIMINATES, pushes = ports && roles & PART_PUSHES;
+// Down and up again, all of it by one thread. ports: whether the column has a slot.
+LANE_INLINE void part_run(int kind, bool ports, const cal_context* context, const cal_column* column,
+                          const cal_slots* slots, int on) {
     double* const chip = context->workspace + CAL_OWN_LANE;
     double* const answers = cal_assembly_of(context)->answer + slots->answer + CAL_OWN_LANE;
-    const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS, lag = team ? 1 : 0,
-              rounds = segments + (ports ? 2 : 1) * lag;
-    limb_walk w;
+    double* const record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
+    limb_walk w = begin_limb(kind, context, column);
     elimination up = {0};
-    double* record = NULL;
     port_columns port = {0};
-    if (fills) w = begin_limb(kind, context, column);
-    if (eliminates) {
-        record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
-        read_next(context, column, count - 1, &up);
+    read_next(context, column, w.count - 1, &up);
+    for (int first = w.last; first >= 0; first -= SEGMENT_STEPS) {
+        const int end = fill_segment(kind, context, column, &w, first, chip);
+        eliminate_segment(kind, ports, context, column, record, first, end, &up, chip, CAL_LIMB_ROWS);
+        if (ports) push_segment(kind, first, end, on, &port, chip, CAL_LIMB_ROWS, answers);
     }
-    for (int round = 0; round < rounds; round++) {
-        const int filled = segments - 1 - round, eliminated = filled + lag, pushed = eliminated + lag;
-        if (fills && filled >= 0)
-            fill_segment(kind, context, column, &w, filled * SEGMENT_STEPS,
-                         chip + (team ? filled % 3 : 0) * CAL_SEGMENT_DOUBLES);
+    leave_inertia(context, column, &up.I, context->workspace);
+    if (ports) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
+}
+
+// --- By a team -------------------------------------------------------------------------------------------------------------
+
+// Turns of joints in their parents, which nobody waits for, are found by those who have the least to do, a round before they are used.
+enum { TURN_L = 0, TURN_R = 9, TURN_Q = 12, TURN_V = 13 };
+LANE_INLINE void keep_turn(double* rows, const joint_turn* turn) {
+    store_columns(rows, TURN_L, turn->L), store3(rows, TURN_R, turn->r);
+    STORE(rows, TURN_Q, turn->q), STORE(rows, TURN_V, turn->v);
+}
+// Position and velocity come while the port's forces, which have the other rows, go through a node.
+static_assert((int)PART_K < (int)TURN_Q && (int)TURN_V < (int)LIMB_Z, "ports need other rows");
+LANE_INLINE void bring_joint(const place* top, int step, int count, double* rows) {
+    const double* y = top->y + (step < count ? step : count - 1) * 2 * CAL_WIDTH;
+    CAL_COPY(rows + TURN_Q * CAL_WIDTH, y);
+    CAL_COPY(rows + TURN_V * CAL_WIDTH, y + CAL_WIDTH);
+}
+LANE_INLINE joint_turn take_turn(const double* rows) {
+    return (joint_turn){
+        .L = load_columns(rows, TURN_L), .r = load3(rows, TURN_R), .q = LOAD(rows, TURN_Q), .v = LOAD(rows, TURN_V)};
+}
+
+// Down a column in rounds of as many steps as two find the turns of while one moves on through those of the round before.
+enum { ROUND_STEPS = 4, ROUND_SHARE = ROUND_STEPS / 2 };
+static_assert(2 * (int)ROUND_STEPS <= 3 * (int)SEGMENT_STEPS, "turns of two rounds have room on chip");
+LANE_INLINE double* turn_on_chip(double* chip, int step) {
+    return chip + step % (2 * ROUND_STEPS) * CAL_LIMB_ROWS * CAL_WIDTH;
+}
+LANE_INLINE void find_turns(int kind, const cal_context* context, const cal_column* column, const place* top, int first,
+                            double* chip) {
+    const int count = column->block_count;
+    joint_motion of[ROUND_SHARE];
+    CAL_UNROLL for (int k = 0; k < ROUND_SHARE; k++) of[k] = read_joint(top, first + k, count);
+    CAL_UNROLL for (int k = 0; k < ROUND_SHARE; k++) {
+        const joint_turn turn = read_turn(kind, context, column, of[k], first + k, count);
+        keep_turn(turn_on_chip(chip, first + k), &turn);
+    }
+}
+// Those of a round, by two of the roles.
+LANE_INLINE void share_turns(int kind, int roles, const cal_context* context, const cal_column* column,
+                             const place* top, int first, double* chip) {
+    if (roles & PART_ELIMINATES) find_turns(kind, context, column, top, first, chip);
+    if (roles & PART_PUSHES) find_turns(kind, context, column, top, first + ROUND_SHARE, chip);
+}
+
+// To where the last segment begins; keeps what segments begin with.
+LANE_INLINE void go_down(int kind, int roles, const cal_context* context, const cal_column* column, const place* top,
+                         motion* m, int last, double* chip) {
+    for (int first = 0; first < last + ROUND_STEPS; first += ROUND_STEPS) {
+        if (first < last) share_turns(kind, roles, context, column, top, first, chip);
+        for (int i = first - ROUND_STEPS; roles & PART_FILLS && first > 0 && i < first && i < last; i++) {
+            const joint_turn turn = take_turn(turn_on_chip(chip, i));
+            v3 d;
+            move_on(kind, m, &turn, &d);
+            if ((i + 1) % SEGMENT_STEPS == 0 && i + 1 < last) keep_motion(kept_motion(context, column, i + 1), m);
+        }
+        CAL_ROLES_WAIT(CAL_PART_ROLES);
+    }
+}
+
+// Where the port is, seen from the part's base; on: its step.
+LANE_INLINE void place_roles_run(int kind, int roles, const cal_context* context, const cal_column* column,
+                                 const cal_slots* slots, int on) {
+    const lane zero = lane_set(0.0), one = lane_set(1.0);
+    double* const chip = context->workspace + CAL_OWN_LANE;
+    const int last = column->block_count, port = own_port(context, slots);
+    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
+    for (int first = 0; first < last + ROUND_STEPS; first += ROUND_STEPS) {
+        if (first < last) share_turns(kind, roles, context, column, &top, first, chip);
+        for (int i = first - ROUND_STEPS; roles & PART_FILLS && first > 0 && i < first && i < last; i++) {
+            const joint_turn turn = take_turn(turn_on_chip(chip, i));
+            if (i <= on) displace_joint(kind, &p, &turn);
+        }
+        CAL_ROLES_WAIT(CAL_PART_ROLES);
+    }
+    if (roles & PART_FILLS && port >= 0) write_port(&p, 0, cal_assembly_of(context)->ports + 24 * (size_t)port);
+}
+
+// Rounds of a segment each. Of four segments that follow each other the first one's turns are found, the second is filled, the third eliminated, and
+// the port's forces go through the fourth, whose place on chip the first one's turns then have.
+LANE_INLINE void part_roles_run(int kind, bool ports, int roles, const cal_context* context, const cal_column* column,
+                                const cal_slots* slots, int on) {
+    const bool fills = roles & PART_FILLS, eliminates = roles & PART_ELIMINATES, pushes = roles & PART_PUSHES;
+    double* const chip = context->workspace + CAL_OWN_LANE;
+    double* const answers = cal_assembly_of(context)->answer + slots->answer + CAL_OWN_LANE;
+    const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS;
+    const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    motion m, begins;
+    elimination up = {0};
+    port_columns port = {0};
+    if (fills) m = load_motion(context, column);
+    go_down(kind, roles, context, column, &top, &m, (segments - 1) * SEGMENT_STEPS, chip);
+    if (eliminates) read_next(context, column, count - 1, &up);
+    for (int round = 0; round < segments + 3; round++) {
+        const int turned = segments - 1 - round, filled = turned + 1, eliminated = turned + 2, pushed = turned + 3;
+        if (fills && filled >= 0 && filled < segments) {
+            const int first = filled * SEGMENT_STEPS;
+            double* const rows = chip + filled % 3 * CAL_SEGMENT_DOUBLES;
+            if (filled < segments - 1) m = begins, m.A = spin_matrix(m.w, m.al);
+            // How the next one begins comes meanwhile.
+            if (filled == 1)
+                begins = load_motion(context, column);
+            else if (filled > 1)
+                begins = read_motion(kept_motion(context, column, first - SEGMENT_STEPS));
+            for (int i = first; i < segment_end(first, count); i++) {
+                double* own = rows + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+                const place at = steps_below(&top, context, column, kind, i);
+                const lane force = LOAD_FAR(at.force, 0);
+                const joint_turn turn = take_turn(own);
+                v3 d;
+                move_on(kind, &m, &turn, &d);
+                fill_node(kind, &m, d, &at, force, own);
+            }
+        }
         if (eliminates && eliminated >= 0 && eliminated < segments)
-            eliminate_segment(kind, ports, context, column, record, eliminated * SEGMENT_STEPS,
+            eliminate_segment(kind, ports, context, column, top.record, eliminated * SEGMENT_STEPS,
                               segment_end(eliminated * SEGMENT_STEPS, count), &up,
-                              chip + (team ? eliminated % 3 : 0) * CAL_SEGMENT_DOUBLES);
-        if (pushes && pushed >= 0 && pushed < segments)
-            push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
-                         chip + (team ? pushed % 3 : 0) * CAL_SEGMENT_DOUBLES, answers);
-        if (team) CAL_ROLES_WAIT(CAL_PART_ROLES);
+                              chip + eliminated % 3 * CAL_SEGMENT_DOUBLES, CAL_LIMB_ROWS);
+        if (pushes) {
+            double* const next = chip + (turned + 3) % 3 * CAL_SEGMENT_DOUBLES;
+            for (int k = 0; turned >= 0 && k < SEGMENT_STEPS; k++)
+                bring_joint(&top, turned * SEGMENT_STEPS + k, count, next + k * CAL_LIMB_ROWS * CAL_WIDTH);
+            if (ports && pushed < segments)
+                push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
+                             chip + pushed % 3 * CAL_SEGMENT_DOUBLES, CAL_LIMB_ROWS, answers);
+            CAL_COPIED;
+            CAL_ONE_BY_ONE for (int k = 0; turned >= 0 && k < SEGMENT_STEPS; k++) {
+                double* own = next + k * CAL_LIMB_ROWS * CAL_WIDTH;
+                const joint_turn turn =
+                    read_turn(kind, context, column, (joint_motion){LOAD(own, TURN_Q), LOAD(own, TURN_V)},
+                              turned * SEGMENT_STEPS + k, count);
+                store_columns(own, TURN_L, turn.L), store3(own, TURN_R, turn.r);
+            }
+        }
+        CAL_ROLES_WAIT(CAL_PART_ROLES);
     }
     if (eliminates) leave_inertia(context, column, &up.I, context->workspace);
-    if (pushes) leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
+    if (pushes && ports)
+        leave_port(context, column, &port, on >= 0, context->workspace + CAL_WIDTH * (CAL_ELEMENT_COLUMNS + 1));
 }
 
 // What the port's forces do to a joint, read some steps ahead of its use.
@@ -284,19 +408,24 @@ LANE_FUNCTION void place_part(const cal_context* context, const cal_column* colu
     else
         place_part_run(CAL_PRISMATIC, context, column, slots, on);
 }
-LANE_INLINE void walk_roles(int roles, bool team, const cal_context* context, const cal_column* column,
-                            const cal_slots* slots, int on) {
-    if (column->kind == CAL_REVOLUTE && slots->count == 1)
-        part_run(CAL_REVOLUTE, true, roles, team, context, column, slots, on);
-    else if (column->kind == CAL_REVOLUTE)
-        part_run(CAL_REVOLUTE, false, roles, team, context, column, slots, on);
-    else if (slots->count == 1)
-        part_run(CAL_PRISMATIC, true, roles, team, context, column, slots, on);
+#define BY_KIND_AND_PORT(function, ...)                                                                                \
+    (column->kind == CAL_REVOLUTE                                                                                      \
+         ? slots->count == 1 ? function(CAL_REVOLUTE, true, __VA_ARGS__) : function(CAL_REVOLUTE, false, __VA_ARGS__)  \
+     : slots->count == 1 ? function(CAL_PRISMATIC, true, __VA_ARGS__)                                                  \
+                         : function(CAL_PRISMATIC, false, __VA_ARGS__))
+LANE_INLINE void place_roles(int roles, const cal_context* context, const cal_column* column, const cal_slots* slots,
+                             int on) {
+    if (column->kind == CAL_REVOLUTE)
+        place_roles_run(CAL_REVOLUTE, roles, context, column, slots, on);
     else
-        part_run(CAL_PRISMATIC, false, roles, team, context, column, slots, on);
+        place_roles_run(CAL_PRISMATIC, roles, context, column, slots, on);
+}
+LANE_INLINE void walk_roles(int roles, const cal_context* context, const cal_column* column, const cal_slots* slots,
+                            int on) {
+    BY_KIND_AND_PORT(part_roles_run, roles, context, column, slots, on);
 }
 LANE_FUNCTION void walk_part(const cal_context* context, const cal_column* column, const cal_slots* slots, int on) {
-    walk_roles(PART_DOES_ALL, false, context, column, slots, on);
+    BY_KIND_AND_PORT(part_run, context, column, slots, on);
 }
 LANE_FUNCTION void accelerate_part(const cal_context* context, const cal_column* column, const cal_slots* slots) {
     if (column->kind == CAL_REVOLUTE && slots->count == 1)

@@ -43,11 +43,15 @@ LANE_INLINE void keep_motion(double* to, const motion* m) {
     slot_store3(to, 9, m->w), slot_store3(to, 12, m->al), slot_store3(to, 15, m->a);
 }
 
+// But for A.
+LANE_INLINE motion read_motion(const double* from) {
+    return (motion){.E = slot_load_columns(from, 0),
+                    .w = slot_load3(from, 9),
+                    .al = slot_load3(from, 12),
+                    .a = slot_load3(from, 15)};
+}
 LANE_INLINE motion take_motion(const double* from) {
-    motion m = {.E = slot_load_columns(from, 0),
-                .w = slot_load3(from, 9),
-                .al = slot_load3(from, 12),
-                .a = slot_load3(from, 15)};
+    motion m = read_motion(from);
     m.A = spin_matrix(m.w, m.al);
     return m;
 }
@@ -110,6 +114,14 @@ LANE_INLINE limb_walk begin_limb(int kind, const cal_context* context, const cal
     return w;
 }
 
+// What a node keeps, into its rows on chip.
+LANE_INLINE void fill_node(int kind, const motion* m, v3 d, const place* at, lane force, double* rows) {
+    store3(rows, LIMB_Z, m->E.z);
+    store3(rows, LIMB_D, d);
+    bias(kind, m->E, m->A, m->a, at->constants, at->external, rows);
+    STORE(rows, LIMB_FORCE, force);
+}
+
 // Down the segment that begins with step `first`, into the rows on chip; returns its end.
 LANE_INLINE int fill_segment(int kind, const cal_context* context, const cal_column* column, limb_walk* w, int first,
                              double* chip) {
@@ -121,13 +133,9 @@ LANE_INLINE int fill_segment(int kind, const cal_context* context, const cal_col
     for (int i = first; i < end; i++) {
         const place at = steps_below(&w->top, context, column, kind, i);
         const lane force = LOAD_FAR(at.force, 0);
-        double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
         v3 d;
         walk_step(kind, context, column, w, i, &d);
-        store3(rows, LIMB_Z, w->m.E.z);
-        store3(rows, LIMB_D, d);
-        bias(kind, w->m.E, w->m.A, w->m.a, at.constants, at.external, rows);
-        STORE(rows, LIMB_FORCE, force);
+        fill_node(kind, &w->m, d, &at, force, chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH);
     }
     return end;
 }

@@ -8,7 +8,6 @@
 
 #ifndef CAL_SOLVER_KERNELS_ONCE
 #define CAL_SOLVER_KERNELS_ONCE
-#include "cuda/copy.h"
 #include "pass/sums.h"
 
 // Of the ground's sums, so many are on chip at a time, and as many on their way.

@@ -28,6 +28,8 @@ enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
 enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
+// Of a team that has a multiprocessor for itself and a whole part on chip (near.h): its nodes at most, which have 227 KB, and their rows.
+enum { CAL_NEAR_ROWS = 26, CAL_NEAR_STEPS = 34 };
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,
@@ -64,6 +66,8 @@ typedef struct cal_device_work {
     int phase_count; // of kernels with phases (kernel.h)
     bool
         limb_parts; // all columns are parts with joints of one degree, without branches and with one port at most (part.h)
+    bool all_limb_parts; // and no others
+    int near_steps; // of the longest of them, where they are so few and short that each has a multiprocessor for itself (near.h); else 0
     int ground_pulls; // how many the ground has
     // The first levels, whose sums are one launch with the ground's: columns order[sum_first[i]] … that have children or are long.
     int sum_levels, sum_first[CAL_TRUNK_LEVELS], sum_count[CAL_TRUNK_LEVELS];
