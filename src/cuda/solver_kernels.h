@@ -146,12 +146,12 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
 // thousands of them: the first warp, a thread per sum, adds up what the others have brought on chip in the phase before.
 //
 // Where column i of a level of those has its shares on chip, as far as there is room.
-CAL_DEVICE static inline double* SOLVER(kept_place)(const cal_device_work* work, int level, int i) {
+CAL_PHASE double* SOLVER(kept_place)(const cal_device_work* work, int level, int i) {
     int number = i;
     for (int above = 0; above < level; above++) number += work->sum_count[above];
     return number < CAL_KEPT_COLUMNS ? CAL_FAST_MEMORY + number * SOLVER(kept_doubles) : NULL;
 }
-CAL_DEVICE static inline void SOLVER(bring_all_kept)(const cal_device_work* work) {
+CAL_PHASE void SOLVER(bring_all_kept)(const cal_device_work* work) {
     for (int level = 0; level < work->sum_levels; level++)
         for (int i = CAL_TEAM_WARP; i < work->sum_count[level]; i += CAL_TEAM_WARPS) {
             const cal_column* column = &work->layout.columns[work->order[work->sum_first[level] + i]];
@@ -190,7 +190,7 @@ CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int number) {
     }
 }
 // Before the kernel before is done: the columns of those levels, and where their lanes pull, some columns of a warp at a time.
-CAL_DEVICE static inline double SOLVER(touch_sums)(const cal_device_work* work) {
+CAL_PHASE double SOLVER(touch_sums)(const cal_device_work* work) {
     enum { AT_ONCE = 4, PLACES = 3, APART = 4 };
     double sum = 0.0;
     int all = 0;

@@ -4,7 +4,7 @@
 //   time = ∑ over kernels (launch + longest column · joint + most children · child + the larger of bytes / bandwidth and operations / peak)
 //
 // Waiting and moving are added, since a kernel begins and ends with joints whose memory nobody hides; the joint's time is of all three
-// passes, so that it is counted once per level. Where a level has few columns, teams of warps share what does not recur along them
+// passes, so that it is counted once per level, and once for the limbs of all levels. Where a level has few columns, teams of warps share what does not recur along them
 // (src/cuda/team_walks.h), which leaves RECURS of a joint's time; a long column has all of its numbers near, and one whose lanes have
 // parents of their own waits for where these are. Many instances are one kernel,
 // in which a thread goes along all joints.
@@ -18,20 +18,19 @@
 #include "pass/pass.h"
 #include <math.h>
 
-enum { WIDTH = 32, PASSES = 3 };            // of columns with children: down, up, down again
-enum { TEAMS = 264, TEAM_LENGTH = 16 };     // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
-enum { TRUNK_TEAMS = 8, TRUNK_LEVELS = 8 }; // a trunk has as many at most (src/cuda/work.h)
-static const double RECURS = 0.47;          // 1.21 of 2.6 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
+enum { WIDTH = 32, PASSES = 3 };        // of columns with children: down, up, down again
+enum { TEAMS = 264, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
+static const double RECURS = 0.39;      // 1.04 of 2.64 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
 static const uint32_t COOKIE = 0x47505531;
 
 // One H200, as bench/results/README.md says.
 cal_gpu_def cal_default_gpu_def(void) {
     return (cal_gpu_def){.bandwidth = 3.9e12,
                          .peak = 33e12,
-                         .launch = 5.2e-6,
+                         .launch = 2.6e-6,
                          .trip = 11e-6,
-                         .joint = 2.6e-6,
-                         .child = 0.23e-6,
+                         .joint = 2.64e-6,
+                         .child = 0.096e-6,
                          .cookie = COOKIE};
 }
 
@@ -80,9 +79,10 @@ static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
     out->filled = lanes > 0.0 ? (double)layout->copies * layout->model->node_count / lanes : 1.0;
 }
 
-// Of each level: its longest column in blocks (of a chain in joints), and the most children that a lane has.
+// Of the columns with children of each level, and of limbs, which are none: the longest in blocks (of a chain in joints), and the most children
+// that a lane has.
 typedef struct level {
-    int32_t longest, children, columns, limbs;
+    int32_t longest, children, columns;
     bool shared;
 } level;
 
@@ -97,7 +97,7 @@ static int32_t count_child(const cal_layout* layout, const cal_column* column, i
     return above < 0 ? 0 : ++children[(size_t)above * WIDTH + (size_t)column->parent_lane[lane]];
 }
 
-static level* find_levels(const cal_layout* layout, int* count) {
+static level* find_levels(const cal_layout* layout, int* count, level* limbs) {
     const size_t columns = (size_t)layout->column_count;
     int32_t *depth = cal_allocate(columns + 1, sizeof *depth),
             *children = cal_allocate(columns * WIDTH + 1, sizeof *children);
@@ -108,12 +108,12 @@ static level* find_levels(const cal_layout* layout, int* count) {
     for (size_t i = 0; good && i < columns; i++) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
-        level* own = &levels[depth[i]];
-        own->shared = (own->shared || own->columns == 0) && column->kind == CAL_REVOLUTE && !column->mixed &&
-                      (column->is_long || length <= TEAM_LENGTH);
-        own->columns++;
-        own->limbs += column->child_count == 0 && !column->is_long;
-        if (length > own->longest) own->longest = length;
+        const bool limb = column->child_count == 0 && !column->is_long;
+        level *own = &levels[depth[i]], *walked = limb ? limbs : own;
+        walked->shared = (walked->shared || walked->columns == 0) && column->kind == CAL_REVOLUTE && !column->mixed &&
+                         (column->is_long || length <= TEAM_LENGTH);
+        walked->columns++;
+        if (length > walked->longest) walked->longest = length;
         for (int k = 0; k < column->pull_count; k++) {
             const int32_t siblings = count_child(layout, column, column->pull_order[k], children);
             if (siblings > own->children) own->children = siblings;
@@ -127,19 +127,12 @@ static level* find_levels(const cal_layout* layout, int* count) {
     return NULL;
 }
 
-// Kernels: those of columns with children level by level, but the first levels' as two launches where they are a trunk, and the limbs' of all
-// levels at once, down and up again and their accelerations.
+// Kernels of columns with children, level by level. Where the first levels are a trunk, one launch goes down and one up and down again; what a
+// level waits for there, its team and the one above, takes as long.
 static int count_launches(const level* levels, int count) {
-    int trunk = 0, teams = 0, launches = 0;
-    while (trunk < count && trunk < TRUNK_LEVELS && levels[trunk].limbs == 0 &&
-           teams + levels[trunk].columns <= TRUNK_TEAMS)
-        teams += levels[trunk++].columns;
-    if (trunk < 2) trunk = 0;
-    if (trunk > 0) launches += 2;
-    bool limbs = false;
-    for (int i = 0; i < count; i++) limbs = limbs || levels[i].limbs > 0;
-    for (int i = trunk; i < count; i++) launches += levels[i].columns > levels[i].limbs ? PASSES : 0;
-    return launches + (limbs ? 2 : 0);
+    int launches = 0;
+    for (int i = 0; i < count; i++) launches += levels[i].columns > 0 ? PASSES : 0;
+    return launches;
 }
 
 static cal_status price_layout(const cal_model* model, int copies, const cal_gpu_def* gpu, cal_gpu_price* out,
@@ -157,10 +150,13 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
     cal_status status = cal_layout_create(&def, &layout, error);
     if (status) return status;
     add_columns(layout, out);
-    level* levels = find_levels(layout, &out->levels);
+    level limbs = {0};
+    level* levels = find_levels(layout, &out->levels, &limbs);
     if (!levels) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
     for (int i = 0; levels && i < out->levels; i++) out->waiting += wait_for(&levels[i], gpu);
-    if (levels) out->launches = count_launches(levels, out->levels);
+    out->waiting += wait_for(&limbs, gpu);
+    // Limbs of all levels go at once, down and up again, and so do their accelerations.
+    if (levels) out->launches = count_launches(levels, out->levels) + (limbs.columns > 0 ? 2 : 0);
     cal_free(levels);
     cal_layout_destroy(layout);
     return status;
