@@ -234,8 +234,7 @@ static void look_further(const cal_chase* c, const rounded* r, const double a[3]
 
 void cal_look_at_balls(const cal_chase* c, double horizon, cal_sight* out) {
     rounded r;
-    findings f; // times are written before they are read: there may be 64 of them, and are 3
-    f.first = (meeting){0}, f.second = (double)INFINITY;
+    findings f = {.second = (double)INFINITY};
     place_others(c, &r);
     const double rate = r.balls ? 0.0 : sqrt(cal_dot3(c->at[r.b].w, c->at[r.b].w));
     const double turning = rate > 0.0 ? 2.0 * r.q->reach * rate : 0.0; // a plane has no end
