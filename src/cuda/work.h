@@ -3,7 +3,7 @@
 // A warp has a column: its 32 threads have a lane each; where columns are few, a team of warps has one. One model is worked on
 // level by level, all columns of one depth at the same time, and every column has a frame of its own (layout.h, lasting):
 //
-//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces of columns with children
+//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces of columns with children; the first levels at once (descent)
 //     limbs                              columns without children, of all levels: down, and up again at once
 //     up     … 2 ─▸ 1 ─▸ 0               a column's threads pull what its children left, in the order of the tree
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
