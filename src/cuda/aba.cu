@@ -135,8 +135,8 @@ CAL_TEAM_KERNEL(inertia_team_kernel, inertia_ahead, inertia_phase, 2, CAL_TEAM_W
 CAL_TEAM_KERNEL(inertia_half_kernel, inertia_ahead, inertia_phase, 2, CAL_HALF_TEAM, 2)
 CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_ahead, acceleration_phase, 2, CAL_HALF_TEAM, 2)
 
-CAL_TRUNK_KERNEL(trunk_down_kernel, velocity_ahead, trunk_down_stage, work->trunk_levels + 1)
-CAL_TRUNK_KERNEL(trunk_turn_kernel, inertia_ahead, trunk_turn_stage, 2 * work->trunk_levels)
+CAL_DESCENT_KERNEL(descent_kernel, velocity_ahead, descent_phase, 3)
+CAL_TRUNK_KERNEL(trunk_turn_kernel, turn_ahead, trunk_turn_stage, 2 * work->trunk_levels)
 
 // --- Batches -----------------------------------------------------------------------------------------------------------
 
@@ -215,10 +215,11 @@ static void acceleration(cal_device* device, const cal_device_work* work, int co
         CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, CAL_HALF_TEAM, device, columns,
                          CAL_COLUMN_DOUBLES, work);
     else
-        CAL_LAUNCH(acceleration_kernel, device, columns, &own);
+        CAL_LAUNCH_BLOCKS(acceleration_kernel, device, columns, 1, &own); // of more there would be room for fewer warps
 }
-static void trunk_down(cal_device* device, const cal_device_work* work, int teams) {
-    CAL_LAUNCH_TRUNK(trunk_down_kernel, device, teams, work);
+static void descent(cal_device* device, const cal_device_work* work, int teams) {
+    (void)teams;
+    CAL_LAUNCH_DESCENT(descent_kernel, descent_phase, 3, device, work);
 }
 static void trunk_turn(cal_device* device, const cal_device_work* work, int teams) {
     CAL_LAUNCH_TRUNK(trunk_turn_kernel, device, teams, work);
@@ -235,7 +236,7 @@ CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .limb = limb,
                                                           .forces = forces,
                                                           .velocity = velocity,
-                                                          .trunk_down = trunk_down,
+                                                          .descent = descent,
                                                           .trunk_turn = trunk_turn,
                                                           .batch_forces = batch_forces,
                                                           .batch_walk = batch_walk};

@@ -17,6 +17,7 @@ typedef struct cal_device_state {
     cal_device* device;
     cal_device_memory_list memory;
     double *y, *ydot, *tau, *force, *control, *wrench, *records, *scratch;
+    uint32_t* flags;              // of a descent (work.h)
     cal_assembly assembly;        // device_assembly.c
     const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
     cal_device_memory_list solver_memory;
@@ -68,6 +69,7 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     const size_t ports = plan->on_device->schedule ? plan->on_device->schedule->port_count : 0;
     own->scratch = cal_device_take(device, memory, (layout->scratch_size + 24 * ports) * sizeof(double));
     own->down = cal_device_take(device, memory, CAL_MAX_DOWN * sizeof(double));
+    own->flags = cal_device_take(device, memory, (size_t)layout->column_count * sizeof *own->flags);
     if (plan->on_device->schedule && own->scratch)
         own->assembly = cal_device_schedule_begin(plan->on_device, memory, own->scratch);
     own->numbers = cal_device_allocate_host((CAL_MAX_DOWN + CAL_MAX_SUMS) * sizeof(double));
@@ -177,6 +179,7 @@ static void find_work(const cal_plan* plan, const cal_state* state, cal_device_w
     context->wrench = host->wrench ? own->wrench : NULL;
     context->records = own->records;
     context->scratch = own->scratch;
+    work->flags = own->flags;
     work->assembly = own->assembly;
     work->sums = own->sums;
     work->down = work->fetched = own->down;
@@ -255,23 +258,34 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) fetch(own, work);
-    if (solver && prepares) launch_reversed(solver->prepare, device, work, 0, plan->work.layout.block_count);
+    // The first levels leave a device idle: the other blocks are prepared beside them. Joint forces are of all blocks.
+    const int blocks = plan->work.layout.block_count;
+    const bool beside = solver && prepares && work->descent_count > 0 && work->context.force == work->context.tau;
+    if (solver && prepares) launch_reversed(solver->prepare, device, work, 0, beside ? plan->descent_blocks : blocks);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
     if (joins) walk_joins(&plan->schedule->placing, device, work, &cal_device_placing);
     const int trunk = work->trunk_levels;
-    if (trunk > 0) mechanics->trunk_down(device, work, plan->trunk_teams);
+    if (beside) cal_device_announce(device);
+    if (work->descent_count > 0) mechanics->descent(device, work, work->descent_count);
+    if (beside) {
+        cal_device_fork(device);
+        launch_reversed(solver->prepare, device, work, plan->descent_blocks, blocks - plan->descent_blocks);
+        cal_device_rejoin(device);
+        cal_device_join(device);
+    }
     // Limbs of all levels come at once, on their way down and up and with their accelerations: the other columns wait for each other
     // level by level, and nobody waits for limbs but those.
     const bool apart = !plan->schedule && last > 0;
-    for (int i = trunk; i <= last; i++) {
+    for (int i = 0; i <= last; i++) {
         const int inner = plan->inner[i];
-        launch(aba->velocity, device, work, level[i], inner);
+        if (i >= plan->descent_levels) launch(aba->velocity, device, work, level[i], inner);
         if (!apart) launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
     if (apart) launch(mechanics->limb, device, work, columns, limbs);
     for (int i = last; i >= trunk; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(&plan->schedule->joining, device, work, &cal_device_joining);
+    work->settled = limbs > 0 || last >= trunk;
     if (trunk > 0) mechanics->trunk_turn(device, work, plan->trunk_teams);
     for (int i = trunk; i <= last; i++) {
         work->settled = i > 0;

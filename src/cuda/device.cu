@@ -1,10 +1,10 @@
 // The device of device.h: CUDA's, or the host that plays one for tests.
 #include "cuda/device.h"
+#include "cuda/kernel.h"
 
 #ifdef CAL_CUDA_EMULATED
 #include "base/error.h"
 #include "base/memory.h"
-#include "cuda/kernel.h"
 
 _Thread_local int cal_emulated_thread;
 _Thread_local double cal_emulated_memory[CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES];
@@ -81,6 +81,26 @@ bool cal_device_overlaps(const cal_device* device) {
     return true;
 }
 
+int cal_device_teams(const cal_device* device) {
+    (void)device;
+    return 2 * CAL_MULTIPROCESSORS;
+}
+
+void cal_device_announce(cal_device* device) { (void)device; }
+void cal_device_fork(cal_device* device) { (void)device; }
+void cal_device_rejoin(cal_device* device) { (void)device; }
+void cal_device_join(cal_device* device) { (void)device; }
+
+bool cal_device_follows(cal_device* device) {
+    (void)device;
+    return true;
+}
+
+void* cal_device_announced(cal_device* device) {
+    (void)device;
+    return NULL;
+}
+
 void* cal_device_stream(cal_device* device) {
     (void)device;
     return NULL;
@@ -93,9 +113,13 @@ void* cal_device_stream(cal_device* device) {
 
 struct cal_device {
     int index;
-    cudaStream_t stream;
+    cudaStream_t stream, main, beside;
+    cudaEvent_t begun, done;
+    bool announces;     // the next kernel
+    bool parted;        // the last thing asked for was a fork or a join
     cudaError_t failed; // the first failure since the last wait
     bool overlaps;
+    int teams;
     char name[256];
 };
 
@@ -116,6 +140,14 @@ static cal_status fail(cal_error* error, cal_status status, const char* what, cu
         snprintf(error->text, sizeof error->text, "%s: %s", what, cudaGetErrorString(result));
     }
     return status;
+}
+
+static void release(cal_device* device) {
+    if (device->begun) cudaEventDestroy(device->begun);
+    if (device->done) cudaEventDestroy(device->done);
+    if (device->beside) cudaStreamDestroy(device->beside);
+    if (device->main) cudaStreamDestroy(device->main);
+    free(device);
 }
 
 int cal_device_count(void) {
@@ -141,22 +173,31 @@ cal_status cal_device_open(int index, cal_device** out, cal_error* error) {
     device->index = index;
     result = cudaSetDevice(index);
     if (result == cudaSuccess) result = cudaGetDeviceProperties(&properties, index);
-    if (result == cudaSuccess) result = cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking);
+    // What others wait for goes first.
+    int least = 0, greatest = 0;
+    if (result == cudaSuccess) result = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+    if (result == cudaSuccess) result = cudaStreamCreateWithPriority(&device->main, cudaStreamNonBlocking, greatest);
+    if (result == cudaSuccess) result = cudaStreamCreateWithPriority(&device->beside, cudaStreamNonBlocking, least);
+    if (result == cudaSuccess) result = cudaEventCreateWithFlags(&device->begun, cudaEventDisableTiming);
+    if (result == cudaSuccess) result = cudaEventCreateWithFlags(&device->done, cudaEventDisableTiming);
+    device->stream = device->main;
     if (result != cudaSuccess) {
-        free(device);
+        release(device);
         return fail(error, CAL_NOT_AVAILABLE, "the CUDA device cannot be used", result);
     }
     cudaFuncAttributes code;
     device->overlaps = cudaFuncGetAttributes(&code, probe) == cudaSuccess && code.ptxVersion >= 90;
+    // Two per multiprocessor, which has a kilobyte more for each block.
+    const size_t both = 2 * (CAL_COLUMN_DOUBLES * sizeof(double) + 1024);
+    if (device->overlaps && properties.sharedMemPerMultiprocessor >= both)
+        device->teams = 2 * properties.multiProcessorCount;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     *out = device;
     return CAL_OK;
 }
 
 void cal_device_close(cal_device* device) {
-    if (!device) return;
-    cudaStreamDestroy(device->stream);
-    free(device);
+    if (device) release(device);
 }
 
 const char* cal_device_name(const cal_device* device) { return device->name; }
@@ -246,5 +287,37 @@ void cal_device_graph_free(cal_device_graph* graph) {
 }
 
 bool cal_device_overlaps(const cal_device* device) { return device->overlaps; }
+int cal_device_teams(const cal_device* device) { return device->teams; }
+
+void cal_device_announce(cal_device* device) { device->announces = true; }
+
+void* cal_device_announced(cal_device* device) {
+    const bool announces = device->announces;
+    device->announces = false;
+    return announces ? device->begun : NULL;
+}
+
+void cal_device_fork(cal_device* device) {
+    note(device, cudaStreamWaitEvent(device->beside, device->begun, 0));
+    device->stream = device->beside;
+    device->parted = true;
+}
+
+void cal_device_rejoin(cal_device* device) {
+    note(device, cudaEventRecord(device->done, device->beside));
+    device->stream = device->main;
+    device->parted = false;
+}
+
+void cal_device_join(cal_device* device) {
+    note(device, cudaStreamWaitEvent(device->main, device->done, 0));
+    device->parted = true;
+}
+
+bool cal_device_follows(cal_device* device) {
+    const bool follows = device->overlaps && !device->parted;
+    device->parted = false;
+    return follows;
+}
 void* cal_device_stream(cal_device* device) { return device->stream; }
 #endif

@@ -41,7 +41,19 @@ void cal_device_replay(cal_device* device, cal_device_graph* graph);
 void cal_device_graph_free(cal_device_graph* graph); // NULL is allowed
 
 bool cal_device_overlaps(const cal_device* device); // whether its kernels wait for each other themselves (kernel.h)
-void* cal_device_stream(cal_device* device);        // the driver's own
+// Work beside the rest. The kernel that is asked for after `announce` says when all of it has begun; what is asked for from `fork` to `rejoin` is done
+// from then on, beside that kernel and what comes after it, and what comes after `join` waits for both.
+void cal_device_announce(cal_device* device);
+void cal_device_fork(cal_device* device);
+void cal_device_rejoin(cal_device* device);
+void cal_device_join(cal_device* device);
+// For a launch: whether it may begin while the kernel before still works, which the first one after a fork or a join may not; the driver's event by
+// which it says that it has begun, NULL: none.
+bool cal_device_follows(cal_device* device);
+void* cal_device_announced(cal_device* device);
+// How many teams with a column each (kernel.h, CAL_COLUMN_DOUBLES) it has at once, which may wait for each other; 0: they may not.
+int cal_device_teams(const cal_device* device);
+void* cal_device_stream(cal_device* device); // the driver's own
 
 #ifdef __cplusplus
 }

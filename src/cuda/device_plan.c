@@ -106,7 +106,9 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
     cal_device_constants_create(own, layout, &copy);
     copy.parents =
         cal_device_copy(device, memory, layout->parents, (size_t)layout->parent_count * sizeof *copy.parents);
-    copy.pulls = NULL, copy.parent_columns = NULL;
+    copy.parent_columns = cal_device_copy(device, memory, layout->parent_columns,
+                                          (size_t)layout->parent_count * sizeof *copy.parent_columns);
+    copy.pulls = NULL;
     copy.block_y = cal_device_copy(device, memory, layout->block_y, (blocks + 1) * sizeof *copy.block_y);
     copy.block_v = cal_device_copy(device, memory, layout->block_v, (blocks + 1) * sizeof *copy.block_v);
     copy.passive = cal_device_copy(device, memory, layout->passive, 3 * layout->v_size * sizeof(double));
@@ -128,7 +130,51 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
 // Whether a column's way up, and its sums, can follow at once what goes down.
 static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
 
-// Columns sorted by level, in each those that are no limbs first; then all limbs again.
+// Whether a team's warps share what does not recur along a column (team_walks.h).
+static bool has_team(const cal_column* column) {
+    const int steps = column->is_long ? column->node_count : column->block_count;
+    return column->kind == CAL_REVOLUTE && steps <= CAL_TEAM_STEPS;
+}
+
+// The levels that go down in one launch (work.h). One alone has nothing to wait for. order: of all columns.
+static void find_descent(cal_device_plan* own, const cal_layout* layout, const int32_t* order) {
+    int levels = 0, columns = 0;
+    for (; levels < own->level_count; levels++) {
+        const int first = own->level[levels], count = own->inner[levels];
+        bool shared = count > 0 && columns + count <= cal_device_teams(own->device);
+        for (int i = first; shared && i < first + count; i++) shared = has_team(&layout->columns[order[i]]);
+        if (!shared) break;
+        columns += count;
+    }
+    if (levels < 2 || !own->mechanics->descent) return;
+    own->descent_levels = levels;
+    own->work.descent_first = own->column_count + own->limb_count;
+    own->work.descent_count = columns;
+}
+
+// Blocks, those of the descent first. order: as sort_columns has it.
+static cal_status sort_blocks(cal_device_plan* own, const cal_layout* layout, const int32_t* order) {
+    const size_t blocks = (size_t)layout->block_count;
+    int32_t* sorted = cal_allocate(blocks + 1, sizeof *sorted);
+    uint8_t* first = cal_allocate(blocks + 1, sizeof *first);
+    const bool good = sorted && first;
+    int count = 0;
+    for (int i = 0; good && i < own->work.descent_count; i++) {
+        const cal_column* column = &layout->columns[order[own->work.descent_first + i]];
+        for (int b = column->first_block; b < column->first_block + column->block_count; b++)
+            first[b] = 1, sorted[count++] = b;
+    }
+    own->descent_blocks = count;
+    for (size_t b = 0; good && b < blocks; b++)
+        if (!first[b]) sorted[count++] = (int32_t)b;
+    if (good) own->work.blocks = cal_device_copy(own->device, &own->memory, sorted, (blocks + 1) * sizeof *sorted);
+    const cal_status status = cal_device_wait(own->device); // they go
+    cal_free(sorted);
+    cal_free(first);
+    return good ? status : CAL_NO_MEMORY;
+}
+
+// Columns sorted by level, in each those that are no limbs first; then all limbs again; then all others again.
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
@@ -151,13 +197,18 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
         for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
         for (int i = 0; next && i < columns; i++)
             if (is_limb(&layout->columns[order[i]])) order[columns + own->limb_count++] = order[i];
+        int end = columns + own->limb_count;
+        for (int i = 0; next && i < columns; i++)
+            if (!is_limb(&layout->columns[order[i]])) order[end++] = order[i];
         cal_free(next);
     }
     own->column_count = columns;
+    if (!status && layout->copies == 1) find_descent(own, layout, order);
     if (!status) {
         own->work.order = cal_device_copy(own->device, &own->memory, order, (2 * (size_t)columns + 1) * sizeof *order);
         status = cal_device_wait(own->device);
     }
+    if (!status) status = sort_blocks(own, layout, order);
     cal_free(depth);
     cal_free(order);
     return status;
@@ -182,7 +233,7 @@ static void find_trunk(cal_device_plan* own) {
         if (all > CAL_TRUNK_TEAMS || own->inner[levels] < columns) break;
         levels++;
     }
-    if (levels < 2 || !own->mechanics->trunk_down || !cal_device_overlaps(own->device)) return;
+    if (levels < 2 || !own->mechanics->trunk_turn || !cal_device_overlaps(own->device)) return;
     own->work.trunk_levels = levels;
     own->trunk_teams = own->level[levels] - own->level[0];
     for (int i = 0; i <= levels; i++) own->work.trunk[i] = own->level[i];

@@ -29,7 +29,9 @@ typedef struct cal_device_plan {
     // are long.
     int level_count, column_count;
     int *level, *inner;
-    int limb_count;                        // of all levels: `order` has them again after those
+    int limb_count;     // of all levels: `order` has them again after those, and then all others
+    int descent_levels; // of work.descent_count
+    int descent_blocks;
     int trunk_teams;                       // of work.trunk_levels
     const cal_device_mechanics* mechanics; // of the plan's program
     struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL

@@ -37,7 +37,7 @@ static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have 
 enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4 };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
-enum { CAL_TEAM_STEPS = 16, CAL_TEAM_ROWS = 25 };
+enum { CAL_TEAM_ROWS = 25 };
 enum { CAL_COLUMN_DOUBLES = CAL_TEAM_STEPS * CAL_TEAM_ROWS * CAL_WIDTH, CAL_TEAM_DOUBLES = 336 * CAL_WIDTH };
 
 // Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
@@ -128,7 +128,20 @@ extern _Thread_local double cal_emulated_memory[];
                     }                                                                                                  \
     }
 #define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
+// Teams of a descent, which wait for each other on a device, come one after the other, parents first.
+#define CAL_DESCENT_KERNEL(name, ahead, phase_of, phases)
+#define CAL_LAUNCH_DESCENT(name, phase_of, phases, device, work)                                                       \
+    do {                                                                                                               \
+        (void)(device);                                                                                                \
+        for (int team = 0; team < (work)->descent_count; team++)                                                       \
+            for (int phase = 0; phase < (phases); phase++)                                                             \
+                for (int i = 0; i < CAL_HALF_TEAM * CAL_WIDTH; i++) {                                                  \
+                    cal_emulated_thread = team * CAL_HALF_TEAM * CAL_WIDTH + i;                                        \
+                    phase_of(work, descent_column(work, team), phase, CAL_HALF_TEAM);                                  \
+                }                                                                                                      \
+    } while (0)
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work) CAL_LAUNCH(kernel, device, warps, work)
+#define CAL_LEAVES_CHIP(kernel) ((void)0)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 // Warps of a team that have a role each: a thread has all of them, one after the other.
 #define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work) CAL_LAUNCH(kernel, device, teams, work)
@@ -152,18 +165,29 @@ extern __shared__ double cal_fast_memory[];
 #define CAL_COLUMN_MEMORY cal_fast_memory
 static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device* device, int blocks, int threads,
                               size_t bytes, const cal_device_work* work) {
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attributes[2] = {};
+    int count = 0;
+    if (cal_device_follows(device)) {
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    void* const begun = cal_device_announced(device);
+    if (begun) {
+        attributes[count].id = cudaLaunchAttributeLaunchCompletionEvent;
+        attributes[count++].val.launchCompletionEvent.event = (cudaEvent_t)begun;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
     config.blockDim = dim3((unsigned)threads);
     config.dynamicSmemBytes = bytes;
     config.stream = (cudaStream_t)cal_device_stream(device);
-    config.attrs = &overlap;
-    config.numAttrs = cal_device_overlaps(device) ? 1 : 0;
+    config.attrs = attributes;
+    config.numAttrs = (unsigned)count;
     (void)cudaLaunchKernelEx(&config, kernel, *work); // what fails is told by the next wait
 }
+// Multiprocessors keep their shared memory while it runs: kernels that have it can be there as well, which they cannot where it is cache.
+#define CAL_LEAVES_CHIP(kernel)                                                                                        \
+    (void)cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared)
 // Blocks of one warp with shared memory.
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work)                                                          \
     cal_launch(kernel, device, warps, CAL_WIDTH, (doubles) * sizeof(double), work)
@@ -258,9 +282,25 @@ static inline void cal_launch_cluster(void (*kernel)(const cal_device_work), cal
     config.dynamicSmemBytes = bytes;
     config.stream = (cudaStream_t)cal_device_stream(device);
     config.attrs = attributes;
-    config.numAttrs = cal_device_overlaps(device) ? 2 : 1;
+    config.numAttrs = cal_device_follows(device) ? 2 : 1;
     (void)cudaLaunchKernelEx(&config, kernel, *work); // what fails is told by the next wait
 }
+// A descent, whose columns have a team each, all of them at once (work.h): phase_of(work, column, phase, warps), in which a team may wait for
+// another one's flag. A multiprocessor has two of them, and half of its registers for others.
+#define CAL_DESCENT_KERNEL(name, ahead, phase_of, phases)                                                              \
+    static __global__ void __launch_bounds__(CAL_HALF_TEAM* CAL_WIDTH, 4) name(const cal_device_work work) {           \
+        const cal_column* column = descent_column(&work, (int)blockIdx.x);                                             \
+        const double touched = ahead(&work, column, CAL_HALF_TEAM);                                                    \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
+        _Pragma("unroll") for (int phase = 0; phase < (phases); phase++) {                                             \
+            if (phase > 0) __syncthreads();                                                                            \
+            phase_of(&work, column, phase, CAL_HALF_TEAM);                                                             \
+        }                                                                                                              \
+        use_touched(work.context.scratch, touched);                                                                    \
+    }
+#define CAL_LAUNCH_DESCENT(name, phase_of, phases, device, work)                                                       \
+    cal_launch_teams(name, device, (work)->descent_count, CAL_HALF_TEAM, CAL_COLUMN_DOUBLES * sizeof(double), work)
 #define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"
 #endif
@@ -311,13 +351,49 @@ CAL_DEVICE static inline int trunk_level(const cal_device_work* work, int team) 
     return level;
 }
 
+// The column of a descent's team.
+CAL_DEVICE static inline const cal_column* descent_column(const cal_device_work* work, int team) {
+    return &work->layout.columns[work->order[work->descent_first + team]];
+}
+
+// Flags of a descent's columns (work.h). Each goes up by one in an evaluation, so that between evaluations all have the same number, and a
+// column's own says which. Where the host plays a device nobody has to wait. Of the thread's own column, whose flag is not up yet:
+CAL_DEVICE static inline uint32_t next_flag(const cal_device_work* work, const cal_column* column) {
+#ifdef __CUDA_ARCH__
+    return *(const volatile uint32_t*)(work->flags + (column - work->layout.columns)) + 1;
+#else
+    (void)work, (void)column;
+    return 0;
+#endif
+}
+// By all threads of a warp, for what they have left.
+CAL_DEVICE static inline void raise_flag(const cal_device_work* work, const cal_column* column, uint32_t number) {
+#ifdef __CUDA_ARCH__
+    uint32_t* flag = work->flags + (column - work->layout.columns);
+    __syncwarp();
+    if (CAL_OWN_LANE == 0) asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
+#else
+    (void)work, (void)column, (void)number;
+#endif
+}
+CAL_DEVICE static inline void await_flag(const cal_device_work* work, int column, uint32_t number) {
+#ifdef __CUDA_ARCH__
+    uint32_t seen;
+    do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(work->flags + column) : "memory");
+    while ((int32_t)(seen - number) < 0);
+#else
+    (void)work, (void)column, (void)number;
+#endif
+}
+
 // The thread's number among those of the launch.
 #define CAL_OWN_THREAD (CAL_OWN_WARP * CAL_WIDTH + CAL_OWN_LANE)
 
 // The thread's block as a column of its own, for what has no order along a column; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work, cal_column* piece) {
-    const int block = own_number(work);
-    if (block >= work->count) return NULL;
+    const int number = own_number(work);
+    if (number >= work->count) return NULL;
+    const int block = work->blocks[work->first + number];
     piece->first_block = block;
     piece->block_count = 1;
     piece->kind = work->block_kind[block];

@@ -10,8 +10,8 @@ typedef struct cal_device_mechanics {
     cal_device_launch* limb;                   // of columns without children that are wide: velocity and inertia
     // Of articulated bodies, and of the parts of assembly as well.
     cal_device_launch *forces, *velocity;
-    cal_device_launch *trunk_down,
-        *trunk_turn; // velocities of a trunk; its inertias and accelerations: of its teams; NULL: none
+    cal_device_launch* descent;                   // velocities of its columns; NULL: none
+    cal_device_launch* trunk_turn;                // inertias and accelerations of a trunk, of its teams; NULL: none
     cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
     cal_device_launch* ports;                     // of assembly: how ports move as seen from bases
 } cal_device_mechanics;

@@ -224,7 +224,8 @@ CAL_PHASE double SOLVER(touch_sums)(const cal_device_work* work) {
 CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), TOUCH_SUMS)
 #undef TOUCH_SUMS
 
-CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
+// Half of a multiprocessor's registers are for sixteen warps: the other half may be a descent's.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(prepare_kernel)(const cal_device_work work) {
     cal_column piece;
     const cal_column* column = own_block(&work, &piece);
     CAL_AFTER_OTHERS;
@@ -399,7 +400,11 @@ CAL_KERNEL void SOLVER(batch_begin_kernel)(const cal_device_work work) {
     static void SOLVER(name)(cal_device * device, const cal_device_work* work, int warps) {                            \
         CAL_LAUNCH(SOLVER(name##_kernel), device, warps, work);                                                        \
     }
-SOLVER_LAUNCH(prepare)
+// Also beside a descent (cuda.c), whose teams have memory on chip.
+static void SOLVER(prepare)(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LEAVES_CHIP(SOLVER(prepare_kernel));
+    CAL_LAUNCH(SOLVER(prepare_kernel), device, warps, work);
+}
 SOLVER_LAUNCH(interpolate)
 SOLVER_LAUNCH(follow)
 static void SOLVER(sums)(cal_device* device, const cal_device_work* work, int warps) {

@@ -49,7 +49,7 @@ CAL_PHASE void velocity_alone(const cal_device_work* work, const cal_column* col
 
 // Rotations in parents, and what else a motion needs of a joint: all positions and velocities of a warp's steps are read before one is used.
 CAL_PHASE void find_rotations(const cal_context* context, const cal_column* column, int warp, int warps) {
-    enum { MOST = CAL_TEAM_STEPS / CAL_TEAM_WARPS };
+    enum { MOST = CAL_TEAM_STEPS / CAL_HALF_TEAM };
     const int count = step_count(column);
     CAL_COPIED; // what came ahead
     for (int first = warp; first < count; first += MOST * warps) {
@@ -318,27 +318,33 @@ CAL_PHASE void acceleration_phase(const cal_device_work* work, const cal_column*
     }
 }
 
-// --- Trunks: a level after the other has what recurs, and all do the rest while they wait ------------------------------------------------
+// --- Descents: the same, by columns of several levels that wait for each other's flags ----------------------------------------------------
 
-// Down: moments and bias forces of a level while the next one recurs.
-CAL_PHASE void trunk_down_stage(const cal_device_work* work, const cal_column* column, int level, int stage,
-                                int phase) {
-    const int warp = CAL_OWN_WARP % CAL_TEAM_WARPS;
-    const bool shared = is_shared(column);
+CAL_PHASE void await_parent(const cal_device_work* work, const cal_column* column, uint32_t number) {
+    const int own = own_lane(column);
+    const int above = column->mixed ? work->layout.parent_columns[column->first_parent + own] : column->parent;
+    if (above >= 0) await_flag(work, above, number);
+}
+CAL_PHASE void descent_phase(const cal_device_work* work, const cal_column* column, int phase, int warps) {
+    const int warp = CAL_OWN_WARP % warps;
+    const bool works = !is_idle(column);
     const cal_context context = own_context(work, 0);
-    if (is_idle(column)) return;
-    if (phase == 0) {
-        if (stage == 0 && shared) find_rotations(&context, column, warp, CAL_TEAM_WARPS);
-    } else if (level == stage && warp == 0) {
-        if (shared)
-            move_along(&context, column, load_motion(&context, column));
-        else
-            velocity_alone(work, column);
-    } else if (level == stage - 1 && shared) {
-        find_biases(&context, column, warp, CAL_TEAM_WARPS);
+    if (phase == 0 && works) find_rotations(&context, column, warp, warps);
+    if (phase == 1 && warp == recurring_warp(warps)) {
+        const uint32_t number = next_flag(work, column);
+        if (works) await_parent(work, column, number);
+        if (works) move_along(&context, column, load_motion(&context, column));
+        raise_flag(work, column, number);
     }
+    if (phase == 2 && works) find_biases(&context, column, warp, warps);
 }
 
+// --- Trunks: a level after the other has what recurs, and all do the rest while they wait ------------------------------------------------
+
+// What the way down has left comes ahead where a launch lies in between, which has waited for it.
+CAL_PHASE double turn_ahead(const cal_device_work* work, const cal_column* column, int warps) {
+    return work->settled ? inertia_ahead(work, column, warps) : 0.0;
+}
 // Where the way up turns: up from the last level, and down again.
 CAL_PHASE void trunk_turn_stage(const cal_device_work* work, const cal_column* column, int level, int stage,
                                 int phase) {
@@ -348,7 +354,8 @@ CAL_PHASE void trunk_turn_stage(const cal_device_work* work, const cal_column* c
     const cal_context context = own_context(work, 0);
     if (is_idle(column)) return;
     if (phase == 0) {
-        if (stage == 0 && near && !CAL_COMES_AHEAD) bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
+        if (stage == 0 && near && !(work->settled && CAL_COMES_AHEAD))
+            bring_bodies(&context, column, warp, CAL_TEAM_WARPS);
         if (up && own) pull_shared(work, &context, column, warp, CAL_TEAM_WARPS);
         CAL_COPIED;
     } else if (warp == 0 && own && near) {

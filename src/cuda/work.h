@@ -3,7 +3,7 @@
 // A warp has a column: its 32 threads have a lane each; where columns are few, a team of warps has one. One model is worked on
 // level by level, all columns of one depth at the same time, and every column has a frame of its own (layout.h, lasting):
 //
-//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces of columns with children
+//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces of columns with children; the first levels at once (descent)
 //     limbs                              columns without children, of all levels: down, and up again at once
 //     up     … 2 ─▸ 1 ─▸ 0               a column's threads pull what its children left, in the order of the tree
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
@@ -26,7 +26,7 @@
 
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
-enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4 };
+enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4, CAL_TEAM_STEPS = 16 };
 enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
 // Of a team that has a multiprocessor for itself and a whole part on chip (near.h): its nodes at most, which have 227 KB, and their rows.
 enum { CAL_NEAR_ROWS = 26, CAL_NEAR_STEPS = 34 };
@@ -42,6 +42,7 @@ typedef struct cal_device_work {
     // One model: the columns order[first] … order[first + count - 1].
     const int32_t* order;
     const uint8_t* block_kind; // of each block: its joints
+    const int32_t* blocks;     // those of a descent first, then all others
     // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
     // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
     const int32_t* first_pull;
@@ -54,7 +55,12 @@ typedef struct cal_device_work {
     // The first levels, if they have few columns and all of these have children: level i has order[trunk[i]] … order[trunk[i + 1] - 1].
     // They are one launch, and each column has a team: what takes time there is that each level waits for the one before it.
     int trunk_levels, trunk[CAL_TRUNK_LEVELS + 1];
-    int ahead; // how many blocks of a column are read ahead (ahead.h); 0: none, launches that fill a device
+    // The first levels on their way down, as many as have no more columns than a device has teams at once, limbs apart: the descent,
+    // order[descent_first] … order[descent_first + descent_count - 1], parents before children. It is one launch, in which each column has a team;
+    // a column tells its children by a flag that its motions are there.
+    int descent_first, descent_count;
+    uint32_t* flags; // of each column
+    int ahead;       // how many blocks of a column are read ahead (ahead.h); 0: none, launches that fill a device
     // Assembly, by value: nobody waits for where things are. Its schedule and slots are these.
     cal_assembly assembly;
     cal_schedule schedule;

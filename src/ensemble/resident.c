@@ -7,6 +7,7 @@
 //
 // What the rows show is read from the device at the end of a job.
 #include "base/error.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "ensemble/resident.h"
 #include "plan/plan.h"
@@ -20,6 +21,7 @@ static void destroy(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
     if (!own) return;
     if (own->batch) cal_resident_batch(ensemble)->destroy(own->batch);
+    if (own->pinned) cal_resident_batch(ensemble)->unpin(own->y);
     cal_plan_destroy(own->plan);
     cal_free(own->y);
     cal_free(own->tau);
@@ -85,7 +87,13 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     const int vectors = solver->vector_count > (int)VECTORS ? solver->vector_count : (int)VECTORS;
     status = cal_resident_batch(ensemble)->create(ensemble->device, own->plan, own->groups, vectors,
                                                   solver->fixed_step ? NULL : solver, &own->batch, error);
+    if (!status && cal_resident_batch(ensemble)->pin) {
+        cal_resident_batch(ensemble)->pin(own->y, 2 * groups * own->y_stride * sizeof(double));
+        own->pinned = true;
+    }
     if (!status) status = fill(ensemble);
+    // The first evaluation brings the kernel, too.
+    if (!status && own->groups > 0) status = cal_resident_batch(ensemble)->evaluate(own->batch, NULL, NULL);
     return status || solver->fixed_step ? status : cal_resident_create_clocks(ensemble);
 }
 
@@ -140,7 +148,10 @@ static void fail_clock(cal_resident_job* r, int clock, cal_status status) {
 
 cal_status cal_resident_send(cal_resident_job* r) {
     struct cal_resident* own = r->own;
-    cal_status status = cal_resident_batch(r->ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y);
+    cal_status status = CAL_OK;
+    // Lanes that keep what they have there.
+    if (memchr(own->chosen, 0, (size_t)own->groups * (size_t)own->lanes))
+        status = cal_resident_batch(r->ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y);
     for (int i = 0; !status && i < r->count; i++) {
         int lane;
         const int instance = r->ensemble->first + i;
@@ -258,13 +269,14 @@ int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const doub
     return -1;
 }
 
-static void show_instance(cal_resident_job* r, int i) {
+// finite: all of the group's instances are.
+static void show_instance(cal_resident_job* r, int i, bool finite) {
     const int instance = r->ensemble->first + i;
     int lane;
     const size_t at = cal_resident_group(r->ensemble, instance, &lane) * r->own->y_stride;
     const double* y = r->own->y + at;
     cal_clock_show(&r->own->clocks[r->own->clock_of[i]], r->job, r->ensemble, instance, r->own->plan->layout, lane, y,
-                   cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
+                   finite ? -1 : cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
 }
 
 // Every instance at the job's time, by its clock's polynomial; or at the end of its steps.
@@ -281,8 +293,14 @@ static cal_status show(cal_resident_job* r) {
     }
     if (!status) status = batch->read(own->batch, r->job->steps < 0 ? CAL_BATCH_Y : CAL_ONE_STEP_Y, own->y);
     if (!status) status = batch->read(own->batch, CAL_ONE_STEP_F, own->slopes);
-    for (int i = 0; !status && i < r->count; i++)
-        if (cal_resident_is_live(r, i)) show_instance(r, i);
+    bool finite = false;
+    for (int i = 0; !status && i < r->count; i++) {
+        const size_t at = (size_t)(i / own->lanes) * own->y_stride;
+        if (i % own->lanes == 0)
+            finite =
+                cal_all_finite(own->y + at, (int)own->y_stride) && cal_all_finite(own->slopes + at, (int)own->y_stride);
+        if (cal_resident_is_live(r, i)) show_instance(r, i, finite);
+    }
     return status;
 }
 

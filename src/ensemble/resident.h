@@ -9,6 +9,7 @@ struct cal_resident {
     int lanes, groups;
     size_t y_stride, v_stride;
     double *y, *slopes, *tau, *control; // of the host, all groups: y and dy/dt for what is shown, what drives
+    bool pinned;                        // y and slopes (machine_ops.h)
     bool driven;                        // tau or control were changed
     uint8_t *begins, *chosen;           // per instance
     // Of fixed steps: instances that began together share a clock.

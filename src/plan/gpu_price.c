@@ -127,8 +127,8 @@ static level* find_levels(const cal_layout* layout, int* count, level* limbs) {
     return NULL;
 }
 
-// Kernels of columns with children, level by level. Where the first levels are a trunk, one launch goes down and one up and down again; what a
-// level waits for there, its team and the one above, takes as long.
+// Kernels of columns with children, level by level. Where the first levels are one launch down, or up and down again, what a level waits for there,
+// its team and the one above, takes as long.
 static int count_launches(const level* levels, int count) {
     int launches = 0;
     for (int i = 0; i < count; i++) launches += levels[i].columns > 0 ? PASSES : 0;

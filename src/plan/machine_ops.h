@@ -76,6 +76,9 @@ typedef struct cal_batch_ops {
     // Copies a vector of all groups from or to the host. y-shaped ones, v-shaped ones, controls: W × actuators a group.
     cal_status (*write)(cal_batch* batch, int vector, const double* values);
     cal_status (*read)(cal_batch* batch, int vector, double* values);
+    // Memory of the host that is read and written often: copies take a tenth of the time. Optional.
+    void (*pin)(void* memory, size_t bytes);
+    void (*unpin)(void* memory);
     // Where a vector is in the device's memory.
     double* (*address)(cal_batch* batch, int vector);
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
