@@ -445,8 +445,7 @@ static double add_solution(cal_constraints* set, bool loaded) {
         const cal_row* row = &set->rows[i];
         set->lambda[i] += lambda[i];
         for (int n = 0; n < row->node_count; n++) {
-            const double* a = set->loop_factor->motion + CAL_LOOP_WRENCH * (size_t)row->node[n];
-            const double along = cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 4);
+            const double along = cal_loop_along(set->loop_factor, row, n);
             largest = fabs(along) > largest ? fabs(along) : largest;
             r[i] -= along;
         }
