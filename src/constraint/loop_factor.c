@@ -106,29 +106,45 @@ CAL_WIDE_INLINE void add_own_rows(const cal_loop_factor* f, int n, const view* v
     }
 }
 
+// How easily the closed rows of a front are moved, by wrenches of size one: in any unit of length the same ones are rounding.
+CAL_WIDE_INLINE void weigh_closed(const cal_loop_factor* f, int n, const view* v, const int32_t* first_row,
+                                  double* weight) {
+    const cal_loop_front* front = &f->fronts[n];
+    for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
+        const int constraint = f->list[i], first = first_row[constraint];
+        for (int r = 0; r < f->size[constraint]; r++) weight[f->at[i] + r] = first < 0 ? 0.0 : f->weight[first + r];
+    }
+}
+
 // The closed row of which most is left; −1: none but rounding.
-CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, double shift, double easiest, double* most) {
+CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, const double* weight, double shift, double easiest,
+                               double* most) {
     int pivot = -1;
-    *most = 0.0;
+    double best = 0.0;
     for (int i = 0; i < v->closed; i++) {
-        const double left = v->at->L[i * v->rows + i];
-        if (!taken[i] && left > shift * v->at->gross[i] && v->at->gross[i] > IMMOVABLE * easiest && left > *most)
-            *most = left, pivot = i;
+        const double left = v->at->L[i * v->rows + i], gross = v->at->gross[i], weighed = left * weight[i];
+        if (!taken[i] && left > shift * gross && gross * weight[i] > IMMOVABLE * easiest && weighed > best)
+            *most = left, best = weighed, pivot = i;
     }
     return pivot;
 }
 
 // Closes the rows of a front: Λ = G Gᵀ of them, pivot by pivot, taken off everything else. I: NULL on the ground.
-CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, double shift, inertia* I) {
+CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, const int32_t* first_row, double shift,
+                                inertia* I) {
     bool taken[CAL_LOOP_MOST_ROWS];
+    double weight[CAL_LOOP_MOST_ROWS], easiest = 0.0;
     const int k = v->rows, wide = v->wide;
-    for (int i = 0; i < v->closed; i++) taken[i] = false;
-    double easiest = 0.0;
     int kept = 0;
-    for (int i = 0; i < v->closed; i++) easiest = v->at->gross[i] > easiest ? v->at->gross[i] : easiest;
+    weigh_closed(f, n, v, first_row, weight);
+    for (int i = 0; i < v->closed; i++) {
+        const double ease = v->at->gross[i] * weight[i];
+        taken[i] = false;
+        easiest = ease > easiest ? ease : easiest;
+    }
     for (; kept < v->closed; kept++) {
-        double most;
-        const int pivot = next_pivot(v, taken, shift > IMMOVABLE ? shift : IMMOVABLE, easiest, &most);
+        double most = 0.0;
+        const int pivot = next_pivot(v, taken, weight, shift > IMMOVABLE ? shift : IMMOVABLE, easiest, &most);
         if (pivot < 0) break;
         double *g = v->at->G + (size_t)kept * (size_t)(k + wide), *e = g + k;
         const double root = sqrt(most), over = 1.0 / root;
@@ -233,7 +249,7 @@ CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, 
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     }
     if (v.rows > 0 && f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
-    if (v.closed > 0) close_rows(f, n, &v, shift, &I), show_rows(f, n, &v, first_row);
+    if (v.closed > 0) close_rows(f, n, &v, first_row, shift, &I), show_rows(f, n, &v, first_row);
     give_way(f, n, kind, &v, &I);
     store_inertia(v.wide, &I, all + each * (size_t)n);
 }
@@ -271,7 +287,7 @@ CAL_WIDE_INLINE void compute_all(cal_loop_factor* f, int wide, const cal_node_mo
     memset(v.at->E, 0, (size_t)(v.at->c - v.at->E) * sizeof(double));
     for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
-    close_rows(f, ground, &v, shift, NULL);
+    close_rows(f, ground, &v, first_row, shift, NULL);
     show_rows(f, ground, &v, first_row);
 }
 
@@ -510,9 +526,14 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
     }
 }
 
+CAL_WIDE static void weigh_all(const double* restrict sizes, int count, double* restrict weight) {
+    for (int i = 0; i < count; i++) weight[i] = sizes[i] > 0.0 ? 1.0 / sizes[i] : 0.0;
+}
+
 // What is compiled several times is not called from other files (base/wide.h).
 void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, double shift) {
+                             const int32_t* first_row, const double* sizes, int row_count, double shift) {
+    weigh_all(sizes, row_count, f->weight);
     compute_fronts(f, motions, rows, first_row, shift);
 }
 

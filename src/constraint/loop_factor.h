@@ -66,6 +66,7 @@ typedef struct cal_loop_factor {
     double *give, *root;   // per degree of freedom: U C⁻ᵀ; C with its diagonal inverted (6)
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
+    double* weight;        // per row of the set: what makes y² of it that of a wrench of size one
 } cal_loop_factor;
 
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
@@ -89,10 +90,10 @@ bool cal_loop_factor_pays(const cal_model* model);
 cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree, cal_loop_factor** out);
 void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
 
-// first_row: of each constraint its first row, −1 where it does not hold. shift: the square of how much must be left of a row, of its
-// length.
+// first_row: of each constraint its first row, −1 where it does not hold. sizes: of each row the square of its wrenches, by which turns
+// are compared with displacements. shift: the square of how much must be left of a row, of its length.
 void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, double shift);
+                             const int32_t* first_row, const double* sizes, int row_count, double shift);
 // What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), gravity, and joint forces, which must stay until the
 // solution.
 void cal_loop_factor_load(cal_loop_factor* factor, const cal_node_motion* motions, const double* accelerations,

@@ -274,7 +274,7 @@ void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
     void* arrays[] = {f->size,  f->fronts,  f->list,   f->at,    f->above, f->touches, f->pivots,
                       f->store, f->bias,    f->motion, f->share, f->give,  f->root,    f->gross,
-                      f->left,  f->inertia, f->views,  f->own,   f->load};
+                      f->left,  f->inertia, f->views,  f->own,   f->load,  f->weight};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -305,8 +305,9 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
+        f->weight = cal_allocate((size_t)rows, sizeof(double));
         good = f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias && f->motion &&
-               f->share && f->give && f->root && f->gross && f->left && find_fronts(f, mark);
+               f->share && f->give && f->root && f->gross && f->left && f->weight && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;

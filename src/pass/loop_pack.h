@@ -61,6 +61,7 @@ void cal_pack_make_rows(cal_loop_pack* pack, int variant, const cal_node_motion*
 typedef struct cal_pack_inbound_rows {
     double *y, *squares, *sizes;
     double* drift; // where factors are lent: what the row would accelerate by without constraints (mass_factor.h)
+    double length; // that wrenches' moments are compared with forces by
 } cal_pack_inbound_rows;
 void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree,
                       const cal_pack_inbound_rows* out);

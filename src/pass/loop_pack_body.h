@@ -324,16 +324,16 @@ LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int used, int r,
     for (int l = 0; l < CAL_LANES && l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
 }
 
-// Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
+// Squares of a row's wrenches on what is not the ground, moments as forces at a length, in the order of constraint/constraint_matrix.c.
 #define size_wrenches LANE(cal_size_wrenches)
-LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, const lane* wrenches) {
+LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, double length, const lane* wrenches) {
     lane moments = lane_set(0.0), forces = lane_set(0.0);
     for (int side = 1; side >= 0; side--, wrenches += 6) {
         if (shape->grounded[side]) continue;
         moments += dot_3(wrenches, wrenches);
         forces += dot_3(wrenches + 3, wrenches + 3);
     }
-    return moments + forces;
+    return moments / lane_set(length * length) + forces;
 }
 
 // y = C⁻¹ Sᵀ f, of which D⁻¹ = C⁻² is known; and what the row accelerates by: its bias, its nodes at q̈ = 0, what biases leave at joints.
@@ -382,7 +382,7 @@ LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass
         // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): walk_paths has written `degrees` of them
         for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
         put_numbers(pack, at, e.used, r, square, out->squares);
-        put_numbers(pack, at, e.used, r, size_wrenches(shape, wrenches), out->sizes);
+        put_numbers(pack, at, e.used, r, size_wrenches(shape, out->length, wrenches), out->sizes);
         for (int l = 0; l < CAL_LANES && l < e.used; l++) {
             double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
             // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
