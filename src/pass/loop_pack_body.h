@@ -383,11 +383,9 @@ LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass
         for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
         put_numbers(pack, at, e.used, r, square, out->squares);
         put_numbers(pack, at, e.used, r, size_wrenches(shape, out->length, wrenches), out->sizes);
-        for (int l = 0; l < CAL_LANES && l < e.used; l++) {
-            double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
-            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
-            for (int k = 0; k < e.degrees; k++) to[k] = LANE_AT(own[k], l);
-        }
+        double* to[CAL_LANES];
+        for (int l = 0; l < CAL_LANES; l++) to[l] = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
+        scatter_lanes(own, e.degrees, e.used, to);
     }
 }
 
