@@ -136,10 +136,10 @@ CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, const 
     double weight[CAL_LOOP_MOST_ROWS], easiest = 0.0;
     const int k = v->rows, wide = v->wide;
     int kept = 0;
+    for (int i = 0; i < v->closed; i++) taken[i] = false, weight[i] = 0.0;
     weigh_closed(f, n, v, first_row, weight);
     for (int i = 0; i < v->closed; i++) {
         const double ease = v->at->gross[i] * weight[i];
-        taken[i] = false;
         easiest = ease > easiest ? ease : easiest;
     }
     for (; kept < v->closed; kept++) {
