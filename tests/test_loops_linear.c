@@ -184,6 +184,53 @@ static cal_model* mixed_tower(void) {
     return model;
 }
 
+// A tower that stands in the plane across axis `normal` of the world, of hinges that turn either way, with bodies beside each other across
+// it and moments of inertia that are not along it.
+static cal_model* plane_tower(int normal) {
+    static const double turns[3][4] = {{0.5, 0.5, 0.5, 0.5}, {0.5, -0.5, -0.5, -0.5}, {1.0, 0.0, 0.0, 0.0}};
+    static const double gravity[3] = {3.0, -9.0, 2.0};
+    cal_model *plain = cal_test_model("tower:n=24"), *model = NULL;
+    cal_builder* builder = NULL;
+    cal_error error;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_builder_set_gravity(builder, gravity);
+    for (int i = 0; i < cal_model_body_count(plain); i++) {
+        cal_body_def body;
+        cal_model_body(plain, i, &body);
+        body.position[2] = 0.1 * (i % 3), body.center[2] = 0.2 - 0.1 * (i % 4);
+        body.inertia[0] += 0.1, body.inertia[1] += 0.1, body.inertia[2] += 0.1;
+        body.inertia[4] = 0.01 * (i % 3), body.inertia[5] = -0.02;
+        if (body.parent == CAL_GROUND) {
+            const double at[3] = {body.position[0], body.position[1], body.position[2]};
+            memcpy(body.quaternion, turns[normal], sizeof body.quaternion);
+            for (int d = 0; d < 3; d++) body.position[(d + normal + 1) % 3] = at[d];
+        }
+        cal_builder_add_body(builder, &body);
+    }
+    for (int i = 0; i < cal_model_joint_count(plain); i++) {
+        cal_joint_def joint;
+        int body;
+        cal_model_joint(plain, i, &joint, &body, NULL, NULL);
+        if (i % 4 == 1) joint.axis[2] = -1.0, joint.initial_q[0] = -joint.initial_q[0];
+        joint.armature = 0.02 * (i % 3), joint.damping = 0.1 * (i % 4), joint.stiffness = 0.5 * (i % 2);
+        cal_builder_add_joint(builder, body, &joint);
+    }
+    for (int i = 0; i < cal_model_constraint_count(plain); i++) {
+        cal_constraint_def def;
+        cal_model_constraint(plain, i, &def);
+        cal_builder_add_constraint(builder, &def);
+    }
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_model_destroy(plain);
+    cal_constraints* set = NULL;
+    assert_int_equal(cal_constraints_create(model, &set), CAL_OK);
+    assert_true(set->loops && set->loop_factor->wide == CAL_LOOP_PLANE);
+    assert_int_equal(set->loop_factor->axes[0], normal);
+    cal_constraints_destroy(set);
+    return model;
+}
+
 typedef struct push {
     int body;
     double force[3], torque[3], point[3];
@@ -229,10 +276,8 @@ static void solve_whole(const cal_model* model, const double* q, const double* v
 }
 
 // What a step moves by is the solution of the whole system, whatever acts: one of Euler's has v₁ = v₀ + h q̈.
-static void a_step_has_all_forces(void** state) {
-    (void)state;
+static void expect_all_forces(cal_model* model, const char* name) {
     static const double h = 1.0 / 1024.0; // a power of two rounds nothing
-    cal_model* model = mixed_tower();
     assert_true(in_order_of_tree(model));
     const size_t n = (size_t)cal_model_v_count(model), q_count = (size_t)cal_model_q_count(model);
     double *q = cal_test_numbers(q_count), *v = cal_test_numbers(n), *tau = cal_test_numbers(n),
@@ -261,10 +306,18 @@ static void a_step_has_all_forces(void** state) {
     if (cal_sim_advance(sim, h, &error)) fail_msg("%s", error.text);
     for (size_t i = 0; i < n; i++) own[i] = (cal_sim_v(sim)[i] - v[i]) / h;
     cal_test_expect_below(cal_test_largest_difference(own, expected, n), 1e-10 * cal_test_largest(expected, n),
-                          "accelerations", "a tower of all joints");
+                          "accelerations", name);
     cal_sim_destroy(sim);
     free(q), free(v), free(tau), free(expected), free(own);
     cal_model_destroy(model);
+}
+
+static void a_step_has_all_forces(void** state) {
+    (void)state;
+    expect_all_forces(mixed_tower(), "a tower of all joints");
+    expect_all_forces(plane_tower(0), "a tower across x");
+    expect_all_forces(plane_tower(1), "a tower across y");
+    expect_all_forces(plane_tower(2), "a tower across z");
 }
 
 // The accelerations of a net's masses are Newton's: m ẍ = m g + Aᵀλ with |xᵢ − xₖ| constant, solved as one dense system.

@@ -201,12 +201,16 @@ static void drop_immovable(const cal_constraints* set) {
         }
 }
 
-// From Sᵀ f to y = C⁻¹ Sᵀ f of the rows of a constraint, of which D⁻¹ = C⁻² is known; drift += ∑ Sᵀ f · k.
-CAL_WIDE static void root_rows(double* y, int rows, int degrees, double* over, const double* kept, double* drift) {
+CAL_WIDE static void root_joints(double* over, int degrees) {
     for (int k = 0; k < degrees; k++) over[k] = sqrt(over[k]);
+}
+
+// From Sᵀ f to y = C⁻¹ Sᵀ f of the rows of a constraint, of which C⁻¹ = √D⁻¹ is known; drift += ∑ Sᵀ f · k.
+CAL_WIDE static void root_rows(double* restrict y, int rows, int degrees, const double* restrict root,
+                               const double* restrict kept, double* restrict drift) {
     for (int r = 0; r < rows; r++, y += degrees) {
         drift[r] += dot(y, kept, degrees);
-        for (int k = 0; k < degrees; k++) y[k] *= over[k];
+        for (int k = 0; k < degrees; k++) y[k] *= root[k];
     }
 }
 
@@ -235,9 +239,12 @@ static void take_single(cal_constraints* set, int place) {
                                 set->support + first, set->support_start[constraint + 1] - first, y,
                                 (size_t)set->degrees[constraint]);
     if (!set->tree.given) return;
-    if (!set->rode) cal_riders_gather(set, constraint);
-    begin_drift(set, set->first_row[place], set->first_row[place + 1]);
     const size_t degree = set->degree_start[constraint];
+    if (!set->rode) {
+        cal_riders_gather(set, constraint);
+        root_joints(set->joint_over + degree, set->degrees[constraint]);
+    }
+    begin_drift(set, set->first_row[place], set->first_row[place + 1]);
     root_rows(y, rows, set->degrees[constraint], set->joint_over + degree, set->joint_kept + degree,
               set->drift + set->first_row[place]);
 }
@@ -246,7 +253,7 @@ void cal_matrix_make(cal_constraints* set) {
     if (set->loops) return;
     cal_directions_lose(set);
     cal_constraints_factor_mass(set);
-    const cal_pack_inbound_rows packed = {set->y, set->work, set->nearness, set->drift};
+    const cal_pack_inbound_rows packed = {set->y, set->work, set->nearness, set->drift, set->length};
     for (int i = 0; i < set->pack_count; i++) cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, &packed);
     for (int i = 0; i < set->single_count; i++) take_single(set, set->singles[i]);
     square_singles(set, set->work);
@@ -332,8 +339,9 @@ static void factor_loops(cal_constraints* set, double shift) {
     set->factored_shift = shift;
     for (int place = 0; place < set->model->constraint_count; place++)
         set->row_of[set->order[place]] = cal_row_total(set, place) > 0 ? set->first_row[place] : -1;
-    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);
     size_rows(set, 0, set->row_count);
+    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, set->nearness, set->row_count,
+                            shift);
     weigh_rows(set, f->gross);
     memcpy(set->matrix.left, f->left, (size_t)set->row_count * sizeof(double));
     count_rank(set);
@@ -445,8 +453,7 @@ static double add_solution(cal_constraints* set, bool loaded) {
         const cal_row* row = &set->rows[i];
         set->lambda[i] += lambda[i];
         for (int n = 0; n < row->node_count; n++) {
-            const double* a = set->loop_factor->motion + CAL_LOOP_WRENCH * (size_t)row->node[n];
-            const double along = cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 4);
+            const double along = cal_loop_along(set->loop_factor, row, n);
             largest = fabs(along) > largest ? fabs(along) : largest;
             r[i] -= along;
         }

@@ -37,7 +37,6 @@ void cal_directions_destroy(cal_constraints* set) {
 static void make_directions(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t lanes = (size_t)round_to_lanes(set->row_count);
-    cal_mass_factor_own_borrowed(&set->tree);
     if (!cal_matrix_fills(set) || (size_t)set->row_count < lanes)
         memset(d->share, 0, lanes * (size_t)set->model->v_count * sizeof(double));
     for (int place = 0; place < set->model->constraint_count; place++) {

@@ -19,8 +19,9 @@
 #pragma once
 #include "pass/mass_factor.h"
 
-// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion.
-enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16, CAL_LOOP_WRENCH = 8 };
+// Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion, in space and in a
+// plane (loop_body.h).
+enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 36, CAL_LOOP_OWN = 16, CAL_LOOP_SPACE = 8, CAL_LOOP_PLANE = 4 };
 
 typedef struct cal_loop_front {
     int32_t first, count;             // its constraints in the list: those that are closed here, then those that go on
@@ -36,7 +37,8 @@ typedef struct cal_loop_touch {
     int32_t constraint, row; // its first row in the front
 } cal_loop_touch;
 
-// Where a front's numbers are: E (8 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 8)), z (m) for k rows and m pivots at most.
+// Where a front's numbers are: E (w k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + w)), z (m) for k rows and m pivots at most, w
+// numbers of a wrench.
 typedef struct cal_loop_view {
     int rows, closed;
     double *E, *L, *gross, *c, *lambda, *y, *G, *z;
@@ -45,7 +47,9 @@ typedef struct cal_loop_view {
 
 typedef struct cal_loop_factor {
     const cal_model* model;
-    cal_mass_factor* tree;  // the caller's: axes, arms
+    cal_mass_factor* tree; // the caller's: axes, arms
+    int wide;    // numbers of a wrench: CAL_LOOP_PLANE where all joints are hinges parallel to one axis of the world,
+    int axes[3]; // this one, and the two after it
     cal_loop_front* fronts; // one per node, then the ground's
     cal_loop_view* views;   // beside them
     int32_t* list;          // constraints of the fronts
@@ -62,11 +66,21 @@ typedef struct cal_loop_factor {
     double *give, *root;   // per degree of freedom: U C⁻ᵀ; C with its diagonal inverted (6)
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
+    double* weight;        // per row of the set: what makes y² of it that of a wrench of size one
 } cal_loop_factor;
 
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
-    return CAL_LOOP_WRENCH * k + k * k + 3 * k + 6 * k + m * (k + CAL_LOOP_WRENCH) + m;
+    return CAL_LOOP_SPACE * k + k * k + 3 * k + 6 * k + m * (k + CAL_LOOP_SPACE) + m;
+}
+
+// What the last solution's motion of node k of a row has along it.
+static inline double cal_loop_along(const cal_loop_factor* f, const cal_row* row, int k) {
+    const double *a = f->motion + (size_t)f->wide * (size_t)row->node[k], *moment = row->moment[k],
+                 *force = row->force[k];
+    if (f->wide == CAL_LOOP_PLANE)
+        return moment[f->axes[0]] * a[0] + (force[f->axes[1]] * a[1] + force[f->axes[2]] * a[2]);
+    return cal_dot3(moment, a) + cal_dot3(force, a + 4);
 }
 
 // The node where the paths of a constraint's bodies meet, −1: on the ground.
@@ -76,10 +90,10 @@ bool cal_loop_factor_pays(const cal_model* model);
 cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree, cal_loop_factor** out);
 void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
 
-// first_row: of each constraint its first row, −1 where it does not hold. shift: the square of how much must be left of a row, of its
-// length.
+// first_row: of each constraint its first row, −1 where it does not hold. sizes: of each row the square of its wrenches, by which turns
+// are compared with displacements. shift: the square of how much must be left of a row, of its length.
 void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, double shift);
+                             const int32_t* first_row, const double* sizes, int row_count, double shift);
 // What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), gravity, and joint forces, which must stay until the
 // solution.
 void cal_loop_factor_load(cal_loop_factor* factor, const cal_node_motion* motions, const double* accelerations,

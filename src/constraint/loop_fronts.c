@@ -216,9 +216,25 @@ static cal_loop_view view_of(const cal_loop_factor* f, const cal_loop_front* fro
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
     cal_loop_view out = {.rows = front->rows, .closed = front->closed, .pivots = f->pivots + front->first_pivot};
     out.E = f->store + front->numbers;
-    out.L = out.E + CAL_LOOP_WRENCH * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
-    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + CAL_LOOP_WRENCH);
+    out.L = out.E + (size_t)f->wide * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
+    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + (size_t)f->wide);
     return out;
+}
+
+// The axis of the world that all joints turn about, in exact numbers; −1: there is none.
+static int find_normal(const cal_model* model) {
+    int normal = -1;
+    for (int n = 0; n < model->node_count; n++) {
+        const double* R = model->nodes[n].rotation; // the third column is the axis
+        const int at = model->nodes[n].parent >= 0 ? 2 : R[2] != 0.0 ? 0 : R[5] != 0.0 ? 1 : 2;
+        if (model->nodes[n].kind != CAL_REVOLUTE || fabs(R[3 * at + 2]) != 1.0) return -1;
+        for (int i = 0; i < 3; i++)
+            if ((i != at && R[3 * i + 2] != 0.0) || (i != 2 && R[3 * at + i] != 0.0)) return -1;
+        if (model->nodes[n].parent >= 0) continue;
+        if (normal >= 0 && normal != at) return -1;
+        normal = at;
+    }
+    return normal;
 }
 
 static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
@@ -258,7 +274,7 @@ void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
     void* arrays[] = {f->size,  f->fronts,  f->list,   f->at,    f->above, f->touches, f->pivots,
                       f->store, f->bias,    f->motion, f->share, f->give,  f->root,    f->gross,
-                      f->left,  f->inertia, f->views,  f->own,   f->load};
+                      f->left,  f->inertia, f->views,  f->own,   f->load,  f->weight};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -271,6 +287,9 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
     if (good) {
         f->model = model;
         f->tree = tree;
+        const int normal = find_normal(model);
+        f->wide = normal < 0 ? CAL_LOOP_SPACE : CAL_LOOP_PLANE;
+        for (int i = 0; i < 3; i++) f->axes[i] = (normal < 0 ? i : normal + i) % 3;
         f->fronts = cal_allocate(fronts, sizeof *f->fronts);
         f->views = cal_allocate(fronts, sizeof *f->views);
         f->size = cal_allocate((size_t)model->constraint_count, sizeof *f->size);
@@ -278,16 +297,17 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
             f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
         f->inertia = cal_allocate(CAL_LOOP_INERTIA * fronts, sizeof(double));
         f->own = cal_allocate(CAL_LOOP_OWN * fronts, sizeof(double));
-        f->load = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
-        f->bias = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
-        f->motion = cal_allocate(CAL_LOOP_WRENCH * fronts, sizeof(double));
+        f->load = cal_allocate(CAL_LOOP_SPACE * fronts, sizeof(double));
+        f->bias = cal_allocate(CAL_LOOP_SPACE * fronts, sizeof(double));
+        f->motion = cal_allocate(CAL_LOOP_SPACE * fronts, sizeof(double));
         f->share = cal_allocate(degrees, sizeof(double));
-        f->give = cal_allocate(CAL_LOOP_WRENCH * degrees, sizeof(double));
+        f->give = cal_allocate(CAL_LOOP_SPACE * degrees, sizeof(double));
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
+        f->weight = cal_allocate((size_t)rows, sizeof(double));
         good = f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias && f->motion &&
-               f->share && f->give && f->root && f->gross && f->left && find_fronts(f, mark);
+               f->share && f->give && f->root && f->gross && f->left && f->weight && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;

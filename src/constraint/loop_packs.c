@@ -89,6 +89,7 @@ void cal_packs_fill(cal_constraints* set) {
         }
         cal_pack_add(&set->packs[set->filling[s]], model, c, set->frames + 2 * (size_t)c,
                      set->support + set->support_start[c], set->first_row[place], set->y_start[c]);
+        cal_pack_begin_rows(&set->packs[set->filling[s]], set->packs[set->filling[s]].count - 1, set->rows);
         for (int r = 0; r < set->shapes[s].row_count; r++)
             set->turns[set->first_row[place] + r] = set->shapes[s].rows[r].kind == CAL_PACK_TURN;
     }

@@ -65,7 +65,7 @@ const cal_riders* cal_constraints_ride(cal_constraints* set, const double* q, co
         riders->column = find_column(set, layout);
         riders->last = set->support_start[1] - 1;
         riders->shares = set->y, riders->stride = (size_t)set->degrees[0];
-        riders->over = set->joint_over, riders->kept = set->joint_kept;
+        riders->root = set->joint_over, riders->kept = set->joint_kept;
     }
     if (riders->column < 0) return NULL;
     riders->count = set->row_count;

@@ -171,7 +171,59 @@ CAL_WIDE_INLINE int eliminate_columns(cal_skyline* m, int first, int count, cons
     return kept;
 }
 
-// With the sizes of loops of hinges in a plane, one beside the other, that a compiler knows.
+// --- Two columns of three rows -----------------------------------------------------------------------------------------------
+
+// Loops of hinges in a plane, one beside the other, have fronts of three rows of four numbers, two of which are the group's. All that waits for
+// itself from front to front stays in registers there: the same operations, in the same order.
+
+CAL_WIDE_INLINE double pick(cal_four x, int column) { return column == 0 ? x[0] : x[1]; }
+CAL_WIDE_INLINE cal_four put(cal_four x, int column, double value) {
+    return column == 0 ? (cal_four){value, x[1], x[2], x[3]} : (cal_four){x[0], value, x[2], x[3]};
+}
+
+// As reflect, of rows from `row` on, which is constant.
+CAL_WIDE_INLINE void reflect_three(cal_four* x, int row, int column, double size) {
+    const double own = pick(x[row], column), above = own < 0.0 ? -size : size, begin = own + above,
+                 over = 1.0 / (size * (size + fabs(own)));
+    double part[3];
+    cal_four sum = {0.0};
+    for (int i = row; i < 3; i++) {
+        part[i] = i == row ? begin : pick(x[i], column);
+        sum += part[i] * x[i];
+    }
+    sum *= over;
+    for (int i = row; i < 3; i++) x[i] = put(x[i] - part[i] * sum, column, i == row ? -above : 0.0);
+}
+
+CAL_WIDE_INLINE int eliminate_three(cal_skyline* m, int first, const cal_skyline_choice* how) {
+    cal_four x[3] = {cal_load_four(m->front), cal_load_four(m->front + 4), cal_load_four(m->front + 8)};
+    double squares[2] = {0.0};
+    bool taken[2] = {false};
+    int kept = 0;
+#pragma GCC unroll 2
+    for (; kept < 2; kept++) {
+        cal_four sum = {0.0};
+        for (int i = kept; i < 3; i++) sum += x[i] * x[i];
+        squares[0] = sum[0], squares[1] = sum[1];
+        const int c = find_pivot(squares, taken, 2, how);
+        if (c < 0) break;
+        const double size = sqrt(squares[c]);
+        reflect_three(x, kept, c, size);
+        taken[c] = true;
+        m->column[first + kept] = first + c;
+        m->left[first + c] = size;
+        m->over[first + kept] = 1.0 / pick(x[kept], c);
+        cal_store_four(x[kept], m->root + m->start[first + kept]);
+    }
+    for (int c = 0, at = first + kept; c < 2 && at < first + 2; c++) {
+        if (taken[c]) continue;
+        m->left[first + c] = -sqrt(squares[c]);
+        m->column[at++] = first + c;
+    }
+    for (int i = kept; i < 3; i++) cal_store_four(x[i], m->front + 4 * i);
+    return kept;
+}
+
 CAL_WIDE static int eliminate_front(cal_skyline* m, int first, int count, const cal_skyline_choice* how) {
     const int width = (m->last[first] - first + 4) & ~3;
     if (width != 4 || m->stride != 4) {
@@ -179,7 +231,7 @@ CAL_WIDE static int eliminate_front(cal_skyline* m, int first, int count, const 
         return eliminate_columns(m, first, count, how, m->waiting, m->stride, width);
     }
     join_front(m, first, count, 4, 4);
-    if (count == 2 && m->waiting == 3) return eliminate_columns(m, first, 2, how, 3, 4, 4);
+    if (count == 2 && m->waiting == 3) return eliminate_three(m, first, how);
     return eliminate_columns(m, first, count, how, m->waiting, 4, 4);
 }
 
@@ -201,8 +253,10 @@ static void forward(const cal_skyline* m, double* x) {
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own] * m->over[i];
         const int width = m->last[i] - begin + 1;
-        for (int j = 0; j < 4 && width == 4; j++) x[begin + j] -= row[j] * value;
-        for (int j = 0; j < width && width != 4; j++) x[begin + j] -= row[j] * value;
+        if (width == 4)
+            for (int j = 0; j < 4; j++) x[begin + j] -= row[j] * value;
+        else
+            for (int j = 0; j < width; j++) x[begin + j] -= row[j] * value;
         x[own] = value;
     }
 }

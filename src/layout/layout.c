@@ -164,6 +164,13 @@ static void fill_positions(cal_layout* layout, cal_column* column, int block, in
     }
 }
 
+// Whether the first W of `count` positions, the next W and so on follow each other.
+static bool come_in_runs(const int32_t* position, size_t count, size_t width) {
+    for (size_t i = 0; i < count / width * width; i++)
+        if (position[i] < 0 || position[i] != position[i / width * width] + (int32_t)(i % width)) return false;
+    return true;
+}
+
 // Everything whose size is known once the columns are.
 static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error* error) {
     const cal_model* model = layout->model;
@@ -200,6 +207,8 @@ static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error*
         for (int block = column->first_block; block < column->first_block + column->block_count; block++)
             for (int lane = 0; lane < layout->width; lane++) fill_positions(layout, column, block, lane);
     }
+    layout->runs = copies == 1 && come_in_runs(layout->q_position, (size_t)model->q_count, width) &&
+                   come_in_runs(layout->v_position, (size_t)model->v_count, width);
     if (def->constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
     return cal_layout_fill_extras(layout);
 }

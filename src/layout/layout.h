@@ -141,7 +141,9 @@ typedef struct cal_layout {
     int32_t* q_position;   // copies × q_count: where the user's q is in y
     int32_t* v_position;   // copies × v_count: where the user's v is in y
     int32_t* tau_position; // copies × v_count: where the user's tau is in v-shaped vectors
-    cal_twin* twins;       // blocks of trunk columns and their copies in this memory, in the order of `from`
+    bool
+        runs; // of q and v: W of the user's numbers at a time, from the first on, follow each other in y, as a chain's do
+    cal_twin* twins; // blocks of trunk columns and their copies in this memory, in the order of `from`
     int twin_count;
 } cal_layout;
 

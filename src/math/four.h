@@ -6,6 +6,7 @@
 #include <string.h>
 
 typedef double cal_four __attribute__((vector_size(32)));
+typedef double cal_two __attribute__((vector_size(16)));
 #define CAL_SHUFFLE __builtin_shufflevector
 
 // The number after the three is read as well; and is written, where one comes that is written later.

@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void RIDE(ride_run)(int kind, const
             RIDE(ride_joint)(kind, at.record, response, f, &share);
             for (int r = 0; r < RIDERS; r++)
                 if (r < with->count) with->shares[(size_t)r * with->stride + (size_t)i] = share[r];
-            with->over[i] = response[CAL_ABA_OVER * CAL_WIDTH];
+            with->root[i] = sqrt(response[CAL_ABA_OVER * CAL_WIDTH]);
             with->kept[i] = at.record[CAL_ABA_K * CAL_WIDTH];
         }
         if (--i < 0) break;

@@ -73,6 +73,15 @@ void cal_pack_add(cal_loop_pack* pack, const cal_model* model, int constraint, c
     pack->count++;
 }
 
+void cal_pack_begin_rows(const cal_loop_pack* pack, int lane, cal_row* rows) {
+    for (int r = 0; r < pack->shape->row_count; r++) {
+        cal_row* out = &rows[pack->first_row[lane] + r];
+        *out = (cal_row){.constraint = pack->constraint[lane], .holonomic = true};
+        for (int side = 1; side >= 0; side--) // b, then a
+            if (!pack->shape->grounded[side]) out->node[out->node_count++] = pack->node[side][lane];
+    }
+}
+
 typedef void rows_kernel(cal_loop_pack* pack, const cal_node_motion* motions, cal_row* rows);
 rows_kernel cal_pack_make_rows_w1, cal_pack_make_rows_w1_fma, cal_pack_make_rows_w2, cal_pack_make_rows_w4,
     cal_pack_make_rows_w8;

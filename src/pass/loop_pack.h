@@ -53,12 +53,15 @@ bool cal_pack_same_shape(const cal_pack_shape* a, const cal_pack_shape* b);
 void cal_pack_add(cal_loop_pack* pack, const cal_model* model, int constraint, const cal_mount frames[2],
                   const int32_t* nodes, int first_row, size_t first_y);
 
-// Rows at these motions (cal_constraint_make_rows_at). variant: of the kernels (pass.h).
+// What never changes of the rows of a lane.
+void cal_pack_begin_rows(const cal_loop_pack* pack, int lane, cal_row* rows);
+// The rest of rows at these motions (cal_constraint_make_rows_at). variant: of the kernels (pass.h).
 void cal_pack_make_rows(cal_loop_pack* pack, int variant, const cal_node_motion* motions, cal_row* rows);
 // What is found of rows that go inbound: y, scaled to length one; of each row the square of y before that, and that of its wrenches.
 typedef struct cal_pack_inbound_rows {
     double *y, *squares, *sizes;
     double* drift; // where factors are lent: what the row would accelerate by without constraints (mass_factor.h)
+    double length; // that wrenches' moments are compared with forces by
 } cal_pack_inbound_rows;
 void cal_pack_inbound(const cal_loop_pack* pack, int variant, const cal_mass_factor* tree,
                       const cal_pack_inbound_rows* out);

@@ -4,44 +4,68 @@
 #define load_pack LANE(cal_load_pack)
 #define store_pack LANE(cal_store_pack)
 
+#if CAL_LANES >= 4
+// Four by four numbers, turned over.
+#define turn_fours LANE(cal_turn_fours)
+LANE_INLINE void turn_fours(const cal_four in[4], cal_four out[4]) {
+    const cal_four low = CAL_SHUFFLE(in[0], in[1], 0, 4, 2, 6), high = CAL_SHUFFLE(in[0], in[1], 1, 5, 3, 7),
+                   low_next = CAL_SHUFFLE(in[2], in[3], 0, 4, 2, 6), high_next = CAL_SHUFFLE(in[2], in[3], 1, 5, 3, 7);
+    out[0] = CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), out[1] = CAL_SHUFFLE(high, high_next, 0, 1, 4, 5);
+    out[2] = CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), out[3] = CAL_SHUFFLE(high, high_next, 2, 3, 6, 7);
+}
+#endif
+// Four lanes of W, from `first` on; and W of fours.
+#undef FOUR_OF
+#undef LANES_OF
+#if CAL_LANES == 8
+#define FOUR_OF(x, first)                                                                                              \
+    ((first) == 0 ? (cal_four)CAL_SHUFFLE((x), (x), 0, 1, 2, 3) : (cal_four)CAL_SHUFFLE((x), (x), 4, 5, 6, 7))
+#define LANES_OF(fours, i) CAL_SHUFFLE((fours)[0][i], (fours)[1][i], 0, 1, 2, 3, 4, 5, 6, 7)
+#elif CAL_LANES == 4
+#define FOUR_OF(x, first) (x)
+#define LANES_OF(fours, i) (fours)[0][i]
+#endif
+
 // Numbers of W nodes, one after the other in memory, as lanes: four of four nodes at a time, turned over.
 LANE_INLINE void gather_lanes(const double* const* from, int count, lane* out) {
-    double* packed = (double*)(void*)out;
     const int fours = CAL_LANES >= 4 ? count & ~3 : 0;
 #if CAL_LANES >= 4
-    for (int done = 0; done < fours; done += 4)
+    for (int done = 0; done < fours; done += 4) {
+        cal_four turned[CAL_LANES / 4][4];
         for (int l = 0; l < CAL_LANES; l += 4) {
-            const cal_four a = cal_load_four(from[l] + done), b = cal_load_four(from[l + 1] + done),
-                           c = cal_load_four(from[l + 2] + done), d = cal_load_four(from[l + 3] + done);
-            const cal_four low = CAL_SHUFFLE(a, b, 0, 4, 2, 6), high = CAL_SHUFFLE(a, b, 1, 5, 3, 7),
-                           low_next = CAL_SHUFFLE(c, d, 0, 4, 2, 6), high_next = CAL_SHUFFLE(c, d, 1, 5, 3, 7);
-            double* to = packed + done * CAL_LANES + l;
-            cal_store_four(CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), to);
-            cal_store_four(CAL_SHUFFLE(high, high_next, 0, 1, 4, 5), to + CAL_LANES);
-            cal_store_four(CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), to + 2 * CAL_LANES);
-            cal_store_four(CAL_SHUFFLE(high, high_next, 2, 3, 6, 7), to + 3 * CAL_LANES);
+            const cal_four in[4] = {cal_load_four(from[l] + done), cal_load_four(from[l + 1] + done),
+                                    cal_load_four(from[l + 2] + done), cal_load_four(from[l + 3] + done)};
+            turn_fours(in, turned[l / 4]);
         }
+        for (int i = 0; i < 4; i++) out[done + i] = LANES_OF(turned, i);
+    }
 #endif
+    double* packed = (double*)(void*)out;
     for (int l = 0; l < CAL_LANES; l++)
         for (size_t i = (size_t)fours; i < (size_t)count; i++) packed[i * CAL_LANES + (size_t)l] = from[l][i];
 }
 
-// The other way round, of the lanes that are used.
+// The other way round, of the lanes that are used: four numbers at a time, then two.
 #define scatter_lanes LANE(cal_scatter_lanes)
 LANE_INLINE void scatter_lanes(const lane* from, int count, int used, double* const* to) {
     int done = 0;
-#if CAL_LANES == 4
-    if (used == CAL_LANES && count >= 4) {
-        const cal_four low = CAL_SHUFFLE(from[0], from[1], 0, 4, 2, 6),
-                       high = CAL_SHUFFLE(from[0], from[1], 1, 5, 3, 7),
-                       low_next = CAL_SHUFFLE(from[2], from[3], 0, 4, 2, 6),
-                       high_next = CAL_SHUFFLE(from[2], from[3], 1, 5, 3, 7);
-        cal_store_four(CAL_SHUFFLE(low, low_next, 0, 1, 4, 5), to[0]);
-        cal_store_four(CAL_SHUFFLE(high, high_next, 0, 1, 4, 5), to[1]);
-        cal_store_four(CAL_SHUFFLE(low, low_next, 2, 3, 6, 7), to[2]);
-        cal_store_four(CAL_SHUFFLE(high, high_next, 2, 3, 6, 7), to[3]);
-        done = 4;
-    }
+#if CAL_LANES >= 4
+    for (; used == CAL_LANES && done + 4 <= count; done += 4)
+        for (int l = 0; l < CAL_LANES; l += 4) {
+            const cal_four in[4] = {FOUR_OF(from[done], l), FOUR_OF(from[done + 1], l), FOUR_OF(from[done + 2], l),
+                                    FOUR_OF(from[done + 3], l)};
+            cal_four out[4];
+            turn_fours(in, out);
+            for (int i = 0; i < 4; i++) cal_store_four(out[i], to[l + i] + done);
+        }
+    for (; used == CAL_LANES && done + 2 <= count; done += 2)
+        for (int l = 0; l < CAL_LANES; l += 4) {
+            const cal_four a = FOUR_OF(from[done], l), b = FOUR_OF(from[done + 1], l);
+            const cal_four even = CAL_SHUFFLE(a, b, 0, 4, 2, 6), odd = CAL_SHUFFLE(a, b, 1, 5, 3, 7);
+            const cal_two pairs[4] = {CAL_SHUFFLE(even, even, 0, 1), CAL_SHUFFLE(odd, odd, 0, 1),
+                                      CAL_SHUFFLE(even, even, 2, 3), CAL_SHUFFLE(odd, odd, 2, 3)};
+            for (int i = 0; i < 4; i++) memcpy(to[l + i] + done, &pairs[i], sizeof pairs[i]);
+        }
 #endif
     for (int l = 0; l < CAL_LANES && l < used; l++)
         for (int i = done; i < count; i++) to[l][i] = LANE_AT(from[i], l);
@@ -86,11 +110,10 @@ LANE_INLINE void put_pack_row(cal_loop_pack* pack, int at, int used, int r, cons
         for (int i = 0; i < 3 && on[side]; i++, n++) moments[n] = wrench[side][i], forces[n] = wrench[side][3 + i];
     for (int l = 0; l < CAL_LANES && l < used; l++) {
         cal_row* out = &rows[pack->first_row[at + l] + r];
-        for (int side = 0, n = 0; side < 2; side++)
-            if (on[side]) out->node[n++] = pack->node[1 - side][at + l];
-        out->constraint = pack->constraint[at + l], out->node_count = count, out->holonomic = true;
-        out->change = 0.0;
-        moment[l] = out->moment[0], force[l] = out->force[0], numbers[l] = &out->error;
+        // One number after the other, of all its nodes.
+        moment[l] = (double*)(void*)((char*)out + offsetof(cal_row, moment));
+        force[l] = (double*)(void*)((char*)out + offsetof(cal_row, force));
+        numbers[l] = (double*)(void*)((char*)out + offsetof(cal_row, error));
     }
     const lane others[4] = {row->error, speed, row->bias, lane_set(0.0)};
     _Static_assert(offsetof(cal_row, rate) == offsetof(cal_row, error) + 3 * sizeof(double), "one after the other");
@@ -106,14 +129,20 @@ LANE_INLINE void make_rows(cal_loop_pack* pack, int at, int used, bool alike, co
     const cal_pack_shape* shape = pack->shape;
     const bool turns = !alike && shape->turns, on[2] = {alike || !shape->grounded[1], alike || !shape->grounded[0]};
     moving a, b;
-    lane frames[18], offsets[6], length;
+    lane frame[9], offsets[6], length;
     find_motion(pack, at, 0, !on[1], motions, &a);
     find_motion(pack, at, 1, !on[0], motions, &b);
-    load_pack(pack, at, CAL_PACK_ROTATION, 18, frames);
     load_pack(pack, at, CAL_PACK_OFFSET, 6, offsets);
     load_pack(pack, at, CAL_PACK_LENGTH, 1, &length);
-    pair p = {.node = {on[1] ? 0 : -1, on[0] ? 0 : -1}, .a = &a, .b = &b};
-    const lane *const rotation[2] = {frames, frames + 9}, *const offset[2] = {offsets, offsets + 3};
+    pair p; // no more of it is set than is read
+    p.node[0] = on[1] ? 0 : -1, p.node[1] = on[0] ? 0 : -1;
+    p.a = &a, p.b = &b;
+    // One by one: compilers make a copy of a loop, byte by byte.
+#define OF(i) (*(const loose*)(pack->numbers + (CAL_PACK_ROTATION + (i)) * CAL_PACK_LANES + at))
+    const lane of_a[9] = {OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), OF(6), OF(7), OF(8)};
+#undef OF
+    if (turns || !on[0]) load_pack(pack, at, CAL_PACK_ROTATION + 9, 9, frame);
+    const lane *const rotation[2] = {of_a, frame}, *const offset[2] = {offsets, offsets + 3};
     find_pair(rotation, offset, turns, &p);
     for (int r = 0; r < (alike ? 2 : shape->row_count); r++) {
         row_numbers row;
@@ -295,16 +324,16 @@ LANE_INLINE void put_numbers(const cal_loop_pack* pack, int at, int used, int r,
     for (int l = 0; l < CAL_LANES && l < used; l++) out[pack->first_row[at + l] + r] = LANE_AT(from, l);
 }
 
-// Squares of a row's wrenches on what is not the ground, in the order of constraint/constraint_matrix.c.
+// Squares of a row's wrenches on what is not the ground, moments as forces at a length, in the order of constraint/constraint_matrix.c.
 #define size_wrenches LANE(cal_size_wrenches)
-LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, const lane* wrenches) {
+LANE_INLINE lane size_wrenches(const cal_pack_shape* shape, double length, const lane* wrenches) {
     lane moments = lane_set(0.0), forces = lane_set(0.0);
     for (int side = 1; side >= 0; side--, wrenches += 6) {
         if (shape->grounded[side]) continue;
         moments += dot_3(wrenches, wrenches);
         forces += dot_3(wrenches + 3, wrenches + 3);
     }
-    return moments + forces;
+    return moments / lane_set(length * length) + forces;
 }
 
 // y = C⁻¹ Sᵀ f, of which D⁻¹ = C⁻² is known; and what the row accelerates by: its bias, its nodes at q̈ = 0, what biases leave at joints.
@@ -353,12 +382,10 @@ LANE_INLINE void take_all_rows(const cal_loop_pack* pack, int at, const cal_mass
         // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): walk_paths has written `degrees` of them
         for (int k = 0; k < e.degrees; k++) own[k] = own[k] * scale;
         put_numbers(pack, at, e.used, r, square, out->squares);
-        put_numbers(pack, at, e.used, r, size_wrenches(shape, wrenches), out->sizes);
-        for (int l = 0; l < CAL_LANES && l < e.used; l++) {
-            double* to = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
-            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dito
-            for (int k = 0; k < e.degrees; k++) to[k] = LANE_AT(own[k], l);
-        }
+        put_numbers(pack, at, e.used, r, size_wrenches(shape, out->length, wrenches), out->sizes);
+        double* to[CAL_LANES];
+        for (int l = 0; l < CAL_LANES; l++) to[l] = out->y + pack->first_y[at + l] + (size_t)(r * e.degrees);
+        scatter_lanes(own, e.degrees, e.used, to);
     }
 }
 

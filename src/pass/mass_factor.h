@@ -54,11 +54,8 @@ CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 // freedom each; joints that no processor of this memory has stay as they are.
 bool cal_mass_factor_is_shared(const cal_model* model);
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
-// Those who only take rows inbound read them where they are, until that state is executed again, and take them when they need more.
+// Those who take rows inbound, or several outbound, read them where they are, until that state is executed again.
 void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
-static inline void cal_mass_factor_own_borrowed(cal_mass_factor* tree) {
-    if (tree->given) cal_mass_factor_take(tree, tree->given);
-}
 // Of the same execution, between its walks: k = D⁻¹ u is what joint forces and biases have left at each joint, so that the Sᵀ f of a row times k,
 // summed up, is J M⁻¹ (τ − h). Adds C⁻¹ share to k, in the user's order, for what is to be accelerated as well.
 void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share);

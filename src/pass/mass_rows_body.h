@@ -176,17 +176,39 @@ static void take_any_rows(cal_mass_factor* tree, const cal_row* rows, int count,
         take_rows(tree, rows, count, nodes, node_count, given, y, stride);
 }
 
-// Rates of one node's joint, from its parent's motion, which becomes its own.
+// A node's S, V, C and arm where numbers are lent: V = U C, C = √D⁻¹.
+#define lent_factors LANE(cal_lent_factors)
+typedef struct lent_factors {
+    double S[SIX], V[SIX], C, arm[3];
+} lent_factors;
+#define take_lent LANE(cal_take_lent)
+LANE_INLINE void take_lent(const cal_mass_factor* tree, int n, int kind, size_t given, lent_factors* out) {
+    const cal_joint_numbers* from = &tree->joints[n];
+    const int slides = kind == CAL_PRISMATIC ? 3 : 0;
+    out->C = sqrt(from->response[CAL_ABA_OVER * given]);
+    for (int i = 0; i < 3; i++) {
+        out->S[slides + i] = from->record[(size_t)(CAL_ABA_Z + i) * given], out->S[3 - slides + i] = 0.0;
+        out->arm[i] = from->record[(size_t)(CAL_ABA_D + i) * given];
+    }
+    for (int i = 0; i < SIX; i++) out->V[i] = from->response[(size_t)i * given] * out->C;
+}
+
+// Rates of one node's joint, from its parent's motion, which becomes its own. given: as above.
 #define rates_of LANE(cal_rates_of)
-LANE_INLINE void rates_of(const cal_mass_factor* tree, int n, int kind, const double* share, size_t stride,
-                          lane* motion, double* out) {
+LANE_INLINE void rates_of(const cal_mass_factor* tree, int n, int kind, size_t given, const double* share,
+                          size_t stride, lane* motion, double* out) {
     const cal_node* node = &tree->model->nodes[n];
     const size_t first = (size_t)(SIX * node->first_v);
-    const int degrees = cal_kind_v(kind);
-    const double *V = tree->response + first, *S = tree->axes + first, *C = tree->root + first;
+    const int degrees = given ? 1 : cal_kind_v(kind);
+    const double *V = tree->response + first, *S = tree->axes + first, *C = tree->root + first,
+                 *arm = tree->arm + 3 * (size_t)n;
     lane rate[SIX];
+    lent_factors lent;
+    if (given) {
+        take_lent(tree, n, kind, given, &lent);
+        V = lent.V, S = lent.S, C = &lent.C, arm = lent.arm;
+    }
     if (node->parent >= 0) {
-        const double* arm = tree->arm + 3 * (size_t)n;
         const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
         motion[3] += motion[1] * s[2] - motion[2] * s[1];
         motion[4] += motion[2] * s[0] - motion[0] * s[2];
@@ -219,12 +241,13 @@ LANE_INLINE void keep_motion(cal_mass_factor* tree, int n, const lane* motion) {
 
 // As rates_of, for a revolute node and the chain of such below it: its motion stays in registers. Returns the first node that is not of it.
 #define run_rates LANE(cal_run_rates)
-LANE_INLINE int run_rates(cal_mass_factor* tree, int n, const double* share, size_t stride, lane* motion, double* out) {
+LANE_INLINE int run_rates(cal_mass_factor* tree, int n, size_t given, const double* share, size_t stride, lane* motion,
+                          double* out) {
     const cal_model* model = tree->model;
     lane own[SIX];
     memcpy(own, motion, sizeof own);
     do {
-        rates_of(tree, n, CAL_REVOLUTE, share, stride, own, out);
+        rates_of(tree, n, CAL_REVOLUTE, given, share, stride, own, out);
         keep_motion(tree, n, own);
         n++;
     } while (n < model->node_count && model->nodes[n].parent == n - 1 && model->nodes[n].kind == CAL_REVOLUTE);
@@ -233,8 +256,8 @@ LANE_INLINE int run_rates(cal_mass_factor* tree, int n, const double* share, siz
 }
 
 // As cal_mass_factor_outbound, for a share per lane.
-#define give_rates LANE(cal_give_rates)
-static void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
+#define give_all_rates LANE(cal_give_all_rates)
+LANE_INLINE void give_all_rates(cal_mass_factor* tree, size_t given, const double* share, size_t stride, double* out) {
     const cal_model* model = tree->model;
     const cal_node* all = model->nodes;
     lane motion[SIX];
@@ -245,11 +268,23 @@ static void give_rates(cal_mass_factor* tree, const double* share, size_t stride
         else if (node->parent != n - 1) // else it is what the last turn left
             memcpy(motion, tree->inertia + SQUARE * (size_t)node->parent, sizeof motion);
         if (node->kind == CAL_REVOLUTE) {
-            n = run_rates(tree, n, share, stride, motion, out);
+            n = run_rates(tree, n, given, share, stride, motion, out);
         } else {
-            rates_of(tree, n, node->kind, share, stride, motion, out);
+            rates_of(tree, n, node->kind, given, share, stride, motion, out);
             keep_motion(tree, n, motion);
             n++;
         }
     }
+}
+
+// With a width that a compiler knows.
+#define give_rates LANE(cal_give_rates)
+static void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
+    const size_t given = tree->given ? (size_t)tree->given->layout->width : 0;
+    if (given == 0)
+        give_all_rates(tree, 0, share, stride, out);
+    else if (given == CAL_WIDTH)
+        give_all_rates(tree, CAL_WIDTH, share, stride, out);
+    else
+        give_all_rates(tree, given, share, stride, out);
 }

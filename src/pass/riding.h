@@ -18,6 +18,6 @@ typedef struct cal_riders {
     int touched_count, touched[CAL_RIDERS_TOUCHED]; // steps of the joints that they act on, falling
     double wrench[CAL_RIDERS_TOUCHED][6]
                  [CAL_RIDERS_ROOM]; // moment and force on each, a row per lane; zeros after the last row
-    double *shares, *over, *kept; // of each row, `stride` apart, and of the joint, step by step: Sᵀ f; D⁻¹, k = D⁻¹ u
+    double *shares, *root, *kept; // of each row, `stride` apart, and of the joint, step by step: Sᵀ f; √D⁻¹, k = D⁻¹ u
     size_t stride;
 } cal_riders;
