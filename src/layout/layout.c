@@ -31,25 +31,28 @@ static size_t frame_size(const cal_layout* layout, bool shared, int children) {
            (size_t)(shared ? children : 1) * slot_size(layout);
 }
 
+// The rows that a column's children read are done with when it goes up, and leaves rows of its own there, where its parents are in its group.
 static void place_frame(const cal_layout* layout, cal_column* column, size_t* top, size_t* lasting) {
     const size_t width = (size_t)layout->width;
+    const bool rows = column->gathers && !layout->by_lane, own = column->mixed && !column->hangs;
     column->scratch = *top;
     column->end_slot = *top + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
     *top = column->end_slot;
-    if (!column->mixed || column->child_count > 0)
-        *top += column->gathers ? (CAL_DOWN_COUNT + CAL_UP_COUNT) * width
-                                : frame_size(layout, column->shared, column->child_count);
-    if (column->gathers) {
+    if (rows) {
         column->row_slot = *top;
-        *top += CAL_DOWN_ROW * width;
+        *top += (own ? CAL_UP_ROW : CAL_DOWN_ROW) * width;
+    } else if (column->gathers) {
+        *top += (CAL_DOWN_COUNT + CAL_UP_COUNT) * width;
+    } else if (!column->mixed || column->child_count > 0) {
+        *top += frame_size(layout, column->shared, column->child_count);
     }
     const size_t brief = column->end_slot + (size_t)column->block_count * CAL_BRIEF_SCRATCH * width;
     if (cal_column_can_be_brief(layout, column) && *top < brief) *top = brief;
     if (!column->mixed) return;
     // Its parents gather what it leaves.
-    size_t* place = column->hangs ? lasting : top;
-    column->up_slot = *place;
-    *place += CAL_UP_ROW * width;
+    size_t* place = own ? top : lasting;
+    column->up_slot = rows && own ? column->row_slot : *place;
+    if (!rows || !own) *place += CAL_UP_ROW * width;
 }
 
 // Where columns leave what is pulled: in the frames above them. Stand-ins have the slot of their source, where that is in this memory;
