@@ -89,6 +89,7 @@ static bool frame_lasts(const cal_layout* layout, const cal_column* column) {
 // shared, columns above kept ones a frame that only messages fill.
 static cal_status place_frames(cal_layout* layout, int root_count) {
     const cal_column* before = NULL; // in the same group
+    size_t open = 0;                 // where the frames of that group's bundles begin
     size_t* height = cal_allocate((size_t)layout->processors, sizeof *height);
     // Where the frame above a column's own begins, counted from the bottom of its owner's stack.
     size_t* top = cal_allocate((size_t)layout->column_count, sizeof *top);
@@ -101,12 +102,14 @@ static cal_status place_frames(cal_layout* layout, int root_count) {
         if (frame_lasts(layout, column)) {
             place_frame(layout, column, &total, &total);
         } else {
+            if (!before || before->group != column->group || before->owner != column->owner) open = 0;
             if (layout->mixes)
-                top[i] = before && before->group == column->group && before->owner == column->owner ? top[i - 1] : 0;
+                top[i] = column->mixed ? open : top[column->parent];
             else
                 top[i] = column->parent >= 0 && !layout->columns[column->parent].shared ? top[column->parent] : 0;
             before = column;
             place_frame(layout, column, &top[i], &total);
+            if (column->bundle == 0) open = top[i];
             if (top[i] > height[column->owner]) height[column->owner] = top[i];
         }
         cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
@@ -222,9 +225,12 @@ static cal_status find_cuts(cal_workshop* shop) {
 }
 
 // Finds the columns.
-static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* shop) {
-    *shop = (cal_workshop){
-        .owners = def->owners, .lasts = def->lasts, .mixes = mixes, .layout = cal_allocate(1, sizeof(cal_layout))};
+static void lay_columns(const cal_layout_def* def, bool mixes, bool bundles, cal_workshop* shop) {
+    *shop = (cal_workshop){.owners = def->owners,
+                           .lasts = def->lasts,
+                           .mixes = mixes,
+                           .bundles = bundles,
+                           .layout = cal_allocate(1, sizeof(cal_layout))};
     shop->newest = cal_allocate(2 * (size_t)def->processors, sizeof *shop->newest);
     cal_layout* layout = shop->layout;
     shop->out_of_memory = !layout || !shop->newest;
@@ -256,9 +262,9 @@ static void clear(cal_workshop* shop) {
 }
 
 // Lays columns out again, mixed, and takes what is faster.
-static void try_mixed(const cal_layout_def* def, cal_workshop* shop) {
+static void try_mixed(const cal_layout_def* def, bool bundles, cal_workshop* shop) {
     cal_workshop mixed;
-    lay_columns(def, true, &mixed);
+    lay_columns(def, true, bundles, &mixed);
     const bool better = mixed.out_of_memory || cal_workshop_price(&mixed) < cal_workshop_price(shop);
     cal_workshop* worse = better ? shop : &mixed;
     clear(worse);
@@ -269,8 +275,11 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     *out = NULL;
     const cal_model* model = def->model;
     cal_workshop shop;
-    lay_columns(def, false, &shop);
-    if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) try_mixed(def, &shop);
+    lay_columns(def, false, false, &shop);
+    if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) {
+        try_mixed(def, false, &shop);
+        if (!shop.out_of_memory && !def->by_lane) try_mixed(def, true, &shop);
+    }
     cal_layout* layout = shop.layout;
     cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
     if (status == CAL_OK && def->lasts)

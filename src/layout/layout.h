@@ -76,7 +76,8 @@ typedef struct cal_column {
     bool gathers; // its children are in mixed columns: lane l's k-th is layout->pulls[first_pull + k · lanes + l]
     int32_t first_parent, first_pull, most_pulls; // k < most_pulls
     size_t row_slot;                              // where children are gathered: the rows that they read
-    int32_t group;                                // of mixed columns: which part of the walk (mixed.c)
+    int32_t group;                                // of mixed columns, and those below: which part of the walk (mixed.c)
+    int32_t bundle;                               // which of its group's bundles (bundles.c); 0: none
     bool hangs;       // some lane's parent is not in its group, and gathers when other groups have been walked
     bool based;       // on the ground, but each lane with a motion of its own there (schedules)
     bool alike;       // devices: all lanes have the same constants, so that one lane's serve all
