@@ -268,7 +268,10 @@ LANE_INLINE bool gathers_rows(const cal_column* column) {
 // Room for the sums of a column that gathers. They are not kept from the way down to the way up.
 #define sum_room LANE(cal_sum_room)
 typedef struct sum_room {
-    _Alignas(64) double numbers[CAL_UP_ROW * CAL_LANES];
+#if CAL_LANES > 1
+    _Alignas(64)
+#endif
+    double numbers[CAL_UP_ROW * CAL_LANES];
 } sum_room;
 
 // Adds the first `count` numbers that the children of each lane left to the sums, in the order of the tree.
