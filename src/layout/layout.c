@@ -261,11 +261,21 @@ static void clear(cal_workshop* shop) {
     cal_layout_destroy(shop->layout);
 }
 
-// Lays columns out again, mixed, and takes what is faster.
+// Whether most blocks are in columns that can be brief, which bundles' roots and what hangs on them cannot.
+static bool is_mostly_brief(const cal_layout* layout) {
+    int64_t brief = 0;
+    for (int i = 0; i < layout->column_count; i++)
+        if (cal_column_can_be_brief(layout, &layout->columns[i])) brief += layout->columns[i].block_count;
+    return 2 * brief > layout->block_count;
+}
+
+// Lays columns out again, mixed, and takes what is faster. Prices are right to 15 %: bundles must save more than that in the place of columns
+// that can be brief.
 static void try_mixed(const cal_layout_def* def, bool bundles, cal_workshop* shop) {
     cal_workshop mixed;
     lay_columns(def, true, bundles, &mixed);
-    const bool better = mixed.out_of_memory || cal_workshop_price(&mixed) < cal_workshop_price(shop);
+    const double share = bundles && is_mostly_brief(shop->layout) ? 0.85 : 1.0;
+    const bool better = mixed.out_of_memory || cal_workshop_price(&mixed) < share * cal_workshop_price(shop);
     cal_workshop* worse = better ? shop : &mixed;
     clear(worse);
     if (better) *shop = mixed;
