@@ -205,6 +205,8 @@ cal_status cal_layout_fill_extras(cal_layout* layout);
 // After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
 void cal_layout_repeat_y(const cal_layout* layout, double* y);
 void cal_layout_repeat_v(const cal_layout* layout, double* v);
+// What an evaluation takes for a column, ns of one machine: what matters is how columns compare.
+double cal_layout_price_column(const cal_column* column);
 // How many columns are above each one, of all its lanes at most.
 CAL_FOR_PARTS void cal_layout_find_depths(const cal_layout* layout, int32_t* depth);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.

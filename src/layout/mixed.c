@@ -404,27 +404,35 @@ static double device_price(const cal_layout* layout) {
 }
 
 // In nanoseconds of one machine with W = 8, fitted to eighteen models, laid out in both ways, that are right to 15 %; what matters is
-// which of two is less. Kinds of joints are the same in both.
-double cal_workshop_price(const cal_workshop* shop) {
-    const cal_layout* layout = shop->layout;
-    if (layout->by_lane) return device_price(layout);
+// which of two is less. Kinds of joints are the same in both. rounds: in which its lanes' children are gathered.
+static double price_column(const cal_column* column, int rounds) {
     const double per_block[] = {60.0, 64.0, 90.0}; // of 2, 4, 8 lanes
     const double per_node = 75.0, per_node_of_chain = 43.0, per_lane = 45.0, per_column = 79.0, per_mixed_lane = 26.0,
                  per_round = 18.0;
+    double price = rounds * per_round;
+    if (column->is_long)
+        price += column->node_count *
+                 (column->kind == CAL_REVOLUTE && column->node_count > 2 ? per_node_of_chain : per_node);
+    else
+        price += column->block_count * per_block[column->lanes == 2 ? 0 : column->lanes == 4 ? 1 : 2];
+    if (column->mixed)
+        price += column->lanes * per_mixed_lane;
+    else if (column->parent >= 0)
+        price += column->aligned && column->parent_lanes == column->lanes ? per_column : column->pull_count * per_lane;
+    return price;
+}
+
+double cal_layout_price_column(const cal_column* column) {
+    return price_column(column, column->gathers ? column->most_pulls : 0);
+}
+
+double cal_workshop_price(const cal_workshop* shop) {
+    const cal_layout* layout = shop->layout;
+    if (layout->by_lane) return device_price(layout);
     double price = 0.0;
     for (int i = 0; i < layout->column_count; i++) {
         const cal_column* column = &layout->columns[i];
-        if (column->is_long)
-            price += column->node_count *
-                     (column->kind == CAL_REVOLUTE && column->node_count > 2 ? per_node_of_chain : per_node);
-        else
-            price += column->block_count * per_block[column->lanes == 2 ? 0 : column->lanes == 4 ? 1 : 2];
-        if (column->mixed)
-            price += column->lanes * per_mixed_lane;
-        else if (column->parent >= 0)
-            price +=
-                column->aligned && column->parent_lanes == column->lanes ? per_column : column->pull_count * per_lane;
-        if (column->gathers) price += place_pulls(shop, column, NULL) * per_round;
+        price += price_column(column, column->gathers ? place_pulls(shop, column, NULL) : 0);
     }
     return price;
 }
