@@ -49,14 +49,12 @@ static bool have_one_shape(const cal_model* model, int a, int b) {
 }
 
 // Takes whole bundles of the branches first … end - 1, which have one shape, as far as nothing else has taken them.
-static void take_whole(const cal_model* model, branch* branches, int first, int end, int width,
-                       cal_bundled* bundled) {
+static void take_whole(const cal_model* model, branch* branches, int first, int end, int width, cal_bundled* bundled) {
     const int likeness = branches[first].node;
     int count = 0;
     for (int i = first; i < end; i++) {
         branch* own = &branches[i];
-        const bool fits =
-            bundled[own->node] == CAL_NOT_BUNDLED && have_one_shape(model, likeness, own->node);
+        const bool fits = bundled[own->node] == CAL_NOT_BUNDLED && have_one_shape(model, likeness, own->node);
         count += fits;
         if (!fits) own->node = -1;
     }

@@ -271,7 +271,7 @@ typedef struct sum_room {
 #if CAL_LANES > 1
     _Alignas(64)
 #endif
-    double numbers[CAL_UP_ROW * CAL_LANES];
+        double numbers[CAL_UP_ROW * CAL_LANES];
 } sum_room;
 
 // Adds the first `count` numbers that the children of each lane left to the sums, in the order of the tree.

@@ -50,7 +50,7 @@ typedef struct pricer {
     piece* pieces;
     int piece_count;
     processor_clock* clocks;
-    int64_t total_work, total_sent; // total_work: of one processor that has all, which takes total_time
+    int64_t total_work, total_sent;   // total_work: of one processor that has all, which takes total_time
     double total_time, send, latency; // seconds; the latter two of one message, one after the other
     double read;                      // cal_costs.read
 } pricer;
