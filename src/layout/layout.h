@@ -30,7 +30,8 @@
 // That suits trees whose branches are alike. Where they are not, few lanes would be alive, and branches are mixed
 // (mixed.c): below columns that nothing of other processors hangs on, runs of only children are taken as they become
 // ready, W of one kind and of like length at a time. A column's lanes then read their own parents' ends, and a parent
-// gathers what its children left, in the order of the tree: the sums, and the bits, are the same.
+// gathers what its children left, in the order of the tree: the sums, and the bits, are the same. Of W branches of one shape, a
+// *bundle*, only the first column is mixed (bundles.c).
 //
 // The numbers of a block are stored component by component, W lanes each: component c of lane l is at
 // offset + c · W + l. A long column's blocks are stored the same way. With W = 1 every column is wide.
