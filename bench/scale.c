@@ -186,6 +186,8 @@ static cal_status predict(const scale* s, const cal_model* model, const int32_t*
     bool shared = false;
     for (int i = 1; i < r->joints; i++) shared |= placement[i] != placement[0];
     const double crowding = shared ? fmax(1, r->crowding) : 1;
+    const int lanes = (int)strtol(s->lanes, NULL, 10);
+    costs.lanes = lanes > 0 ? lanes : cal_best_lanes();
     costs.compute = crowding * r->alone.forward / joints;
     cal_status status = cal_price(model, placement, &costs, r->processors, &r->predicted.forward, NULL, error);
     costs.compute = crowding * r->alone.simulation / joints;

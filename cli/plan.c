@@ -174,6 +174,11 @@ static cal_status place(const plan* p, plan_row* r, cal_error* error) {
             r->trunk += p->processor_of_joint[i] == CAL_EVERY_PROCESSOR;
         if (p->kind == CAL_JUNG)
             status = cal_price(p->model, p->processor_of_joint, &costs, r->used, &r->price, NULL, error);
+        if (p->kind == CAL_BALANCED && p->measured) {
+            const int lanes = (int)strtol(p->lanes, NULL, 10);
+            costs.lanes = lanes > 0 ? lanes : cal_best_lanes();
+            status = cal_price(p->model, p->processor_of_joint, &costs, r->used, &r->seconds, NULL, error);
+        }
         // One core alone is faster than several that crowd each other and gain less.
         const double alone = cal_model_joint_count(p->model) * p->costs.compute;
         if (status || p->crowding <= 0 || most == 1 || r->seconds <= alone) return status;

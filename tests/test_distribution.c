@@ -412,8 +412,45 @@ static void test_lack_of_memory_is_reported(void** unused) {
     cal_model_destroy(model);
 }
 
+// Eight chains are one processor's block after block; of two processors with half of them each takes as many blocks.
+static void test_lanes_that_stay_empty_cost_what_full_ones_do(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("mobile:s=2,l=20,o=8");
+    int32_t* owner = owners_of(model);
+    cal_costs costs = {.compute = 1e-8}; // messages take no time
+    cal_error error;
+    double alone = 0.0, counted = 0.0, halves = 0.0, blocks = 0.0;
+    for (int lanes = 0; lanes <= 8; lanes += lanes < 2 ? 1 : lanes) {
+        costs.lanes = lanes;
+        assert_int_equal(cal_price_owners(model, owner, &costs, 1, &alone, NULL, &error), CAL_OK);
+        expect_near(alone, model->node_count * costs.compute, "one processor");
+    }
+    for (int chain = 1, node = 20; node < model->node_count; chain++, node += 20)
+        for (int i = 0; i < 20; i++) owner[node + i] = chain > 4;
+    costs.lanes = 0;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &counted, NULL, &error), CAL_OK);
+    costs.lanes = 1;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &halves, NULL, &error), CAL_OK);
+    expect_near(halves, counted, "one lane");
+    costs.lanes = 8;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &blocks, NULL, &error), CAL_OK);
+    cal_test_expect_below(1.2 * counted, blocks, "four of eight lanes", "as long as half of the joints");
+    costs.lanes = 3;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &blocks, NULL, &error), CAL_BAD_ARGUMENT);
+    // A trunk that all compute fills one lane.
+    costs = (cal_costs){.compute = 1e-8, .read = 1e-12};
+    for (int i = 0; i < 20; i++) owner[i] = CAL_EVERY_PROCESSOR;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &counted, NULL, &error), CAL_OK);
+    costs.lanes = 8;
+    assert_int_equal(cal_price_owners(model, owner, &costs, 2, &blocks, NULL, &error), CAL_OK);
+    cal_test_expect_below(1.2 * counted, blocks, "a trunk in one lane", "as long as other joints");
+    free(owner);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes_that_stay_empty_cost_what_full_ones_do),
         cmocka_unit_test(test_jung_455_joints),
         cmocka_unit_test(test_jung_time_is_logarithmic),
         cmocka_unit_test(test_jung_largest_speed_up_of_4100_joints),

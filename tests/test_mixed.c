@@ -114,11 +114,37 @@ static void test_hubs_and_combs_are_right(void** unused) {
     cal_model_destroy(model);
 }
 
+// Most of a random tree is in branches that others have the shape of: below their roots nobody reads a lane of another number.
+static void test_branches_of_one_shape_lie_lane_under_lane(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("random:n=4000,joints=revolute");
+    for (int lanes = 4; lanes <= cal_best_lanes(); lanes *= 2) { // rows of two lanes are cheap
+        cal_machine* machine = make_machine(1, lanes);
+        cal_plan* plan;
+        cal_error error;
+        int bundled = 0;
+        if (cal_plan_create(model, "aba", machine, &plan, &error) != CAL_OK) fail_msg("%s", error.text);
+        for (int i = 0; i < plan->layout->column_count; i++) {
+            const cal_column* column = &plan->layout->columns[i];
+            if (column->bundle == 0) continue;
+            bundled += column->block_count;
+            assert_int_equal(column->pull_count, lanes);
+            if (!column->mixed) assert_true(column->aligned);
+        }
+        if (2 * bundled < plan->layout->block_count)
+            fail_msg("%d lanes: %d of %d blocks are in bundles", lanes, bundled, plan->layout->block_count);
+        cal_plan_destroy(plan);
+        cal_machine_destroy(machine);
+    }
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_trees_fill_most_lanes),
         cmocka_unit_test(test_lanes_and_cores_have_the_bits_of_one_lane),
         cmocka_unit_test(test_hubs_and_combs_are_right),
+        cmocka_unit_test(test_branches_of_one_shape_lie_lane_under_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

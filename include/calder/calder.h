@@ -645,6 +645,7 @@ typedef struct cal_costs {
         read; ///< s for which what another processor shows of a joint keeps the one that reads it, per evaluation: the price
               ///< of joints that every processor computes; 0: processors cannot show each other anything
     bool to_all; ///< what is shown goes to all (ranks), so that all compute all such joints
+    int lanes; ///< joints that a processor computes side by side, 2, 4 or 8: fewer take as long as so many. 0: every joint takes the same
 } cal_costs;
 
 /// In the place of a joint's processor: every processor that has a joint below it computes it (the trunk of the tree). Where one joint of a

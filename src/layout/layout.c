@@ -31,25 +31,28 @@ static size_t frame_size(const cal_layout* layout, bool shared, int children) {
            (size_t)(shared ? children : 1) * slot_size(layout);
 }
 
+// The rows that a column's children read are done with when it goes up, and leaves rows of its own there, where its parents are in its group.
 static void place_frame(const cal_layout* layout, cal_column* column, size_t* top, size_t* lasting) {
     const size_t width = (size_t)layout->width;
+    const bool rows = column->gathers && !layout->by_lane, own = column->mixed && !column->hangs;
     column->scratch = *top;
     column->end_slot = *top + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
     *top = column->end_slot;
-    if (!column->mixed || column->child_count > 0)
-        *top += column->gathers ? (CAL_DOWN_COUNT + CAL_UP_COUNT) * width
-                                : frame_size(layout, column->shared, column->child_count);
-    if (column->gathers) {
+    if (rows) {
         column->row_slot = *top;
-        *top += CAL_DOWN_ROW * width;
+        *top += (own ? CAL_UP_ROW : CAL_DOWN_ROW) * width;
+    } else if (column->gathers) {
+        *top += (CAL_DOWN_COUNT + CAL_UP_COUNT) * width;
+    } else if (!column->mixed || column->child_count > 0) {
+        *top += frame_size(layout, column->shared, column->child_count);
     }
     const size_t brief = column->end_slot + (size_t)column->block_count * CAL_BRIEF_SCRATCH * width;
     if (cal_column_can_be_brief(layout, column) && *top < brief) *top = brief;
     if (!column->mixed) return;
     // Its parents gather what it leaves.
-    size_t* place = column->hangs ? lasting : top;
-    column->up_slot = *place;
-    *place += CAL_UP_ROW * width;
+    size_t* place = own ? top : lasting;
+    column->up_slot = rows && own ? column->row_slot : *place;
+    if (!rows || !own) *place += CAL_UP_ROW * width;
 }
 
 // Where columns leave what is pulled: in the frames above them. Stand-ins have the slot of their source, where that is in this memory;
@@ -86,6 +89,7 @@ static bool frame_lasts(const cal_layout* layout, const cal_column* column) {
 // shared, columns above kept ones a frame that only messages fill.
 static cal_status place_frames(cal_layout* layout, int root_count) {
     const cal_column* before = NULL; // in the same group
+    size_t open = 0;                 // where the frames of that group's bundles begin
     size_t* height = cal_allocate((size_t)layout->processors, sizeof *height);
     // Where the frame above a column's own begins, counted from the bottom of its owner's stack.
     size_t* top = cal_allocate((size_t)layout->column_count, sizeof *top);
@@ -98,12 +102,14 @@ static cal_status place_frames(cal_layout* layout, int root_count) {
         if (frame_lasts(layout, column)) {
             place_frame(layout, column, &total, &total);
         } else {
+            if (!before || before->group != column->group || before->owner != column->owner) open = 0;
             if (layout->mixes)
-                top[i] = before && before->group == column->group && before->owner == column->owner ? top[i - 1] : 0;
+                top[i] = column->mixed ? open : top[column->parent];
             else
                 top[i] = column->parent >= 0 && !layout->columns[column->parent].shared ? top[column->parent] : 0;
             before = column;
             place_frame(layout, column, &top[i], &total);
+            if (column->bundle == 0) open = top[i];
             if (top[i] > height[column->owner]) height[column->owner] = top[i];
         }
         cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
@@ -228,9 +234,12 @@ static cal_status find_cuts(cal_workshop* shop) {
 }
 
 // Finds the columns.
-static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* shop) {
-    *shop = (cal_workshop){
-        .owners = def->owners, .lasts = def->lasts, .mixes = mixes, .layout = cal_allocate(1, sizeof(cal_layout))};
+static void lay_columns(const cal_layout_def* def, bool mixes, bool bundles, cal_workshop* shop) {
+    *shop = (cal_workshop){.owners = def->owners,
+                           .lasts = def->lasts,
+                           .mixes = mixes,
+                           .bundles = bundles,
+                           .layout = cal_allocate(1, sizeof(cal_layout))};
     shop->newest = cal_allocate(2 * (size_t)def->processors, sizeof *shop->newest);
     cal_layout* layout = shop->layout;
     shop->out_of_memory = !layout || !shop->newest;
@@ -261,11 +270,21 @@ static void clear(cal_workshop* shop) {
     cal_layout_destroy(shop->layout);
 }
 
-// Lays columns out again, mixed, and takes what is faster.
-static void try_mixed(const cal_layout_def* def, cal_workshop* shop) {
+// Whether most blocks are in columns that can be brief, which bundles' roots and what hangs on them cannot.
+static bool is_mostly_brief(const cal_layout* layout) {
+    int64_t brief = 0;
+    for (int i = 0; i < layout->column_count; i++)
+        if (cal_column_can_be_brief(layout, &layout->columns[i])) brief += layout->columns[i].block_count;
+    return 2 * brief > layout->block_count;
+}
+
+// Lays columns out again, mixed, and takes what is faster. Prices are right to 15 %: bundles must save more than that in the place of columns
+// that can be brief.
+static void try_mixed(const cal_layout_def* def, bool bundles, cal_workshop* shop) {
     cal_workshop mixed;
-    lay_columns(def, true, &mixed);
-    const bool better = mixed.out_of_memory || cal_workshop_price(&mixed) < cal_workshop_price(shop);
+    lay_columns(def, true, bundles, &mixed);
+    const double share = bundles && is_mostly_brief(shop->layout) ? 0.85 : 1.0;
+    const bool better = mixed.out_of_memory || cal_workshop_price(&mixed) < share * cal_workshop_price(shop);
     cal_workshop* worse = better ? shop : &mixed;
     clear(worse);
     if (better) *shop = mixed;
@@ -275,8 +294,11 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     *out = NULL;
     const cal_model* model = def->model;
     cal_workshop shop;
-    lay_columns(def, false, &shop);
-    if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) try_mixed(def, &shop);
+    lay_columns(def, false, false, &shop);
+    if (!shop.out_of_memory && def->mixes && cal_workshop_is_sparse(&shop)) {
+        try_mixed(def, false, &shop);
+        if (!shop.out_of_memory && !def->by_lane) try_mixed(def, true, &shop);
+    }
     cal_layout* layout = shop.layout;
     cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
     if (status == CAL_OK && def->lasts)

@@ -30,7 +30,8 @@
 // That suits trees whose branches are alike. Where they are not, few lanes would be alive, and branches are mixed
 // (mixed.c): below columns that nothing of other processors hangs on, runs of only children are taken as they become
 // ready, W of one kind and of like length at a time. A column's lanes then read their own parents' ends, and a parent
-// gathers what its children left, in the order of the tree: the sums, and the bits, are the same.
+// gathers what its children left, in the order of the tree: the sums, and the bits, are the same. Of W branches of one shape, a
+// *bundle*, only the first column is mixed (bundles.c).
 //
 // The numbers of a block are stored component by component, W lanes each: component c of lane l is at
 // offset + c · W + l. A long column's blocks are stored the same way. With W = 1 every column is wide.
@@ -76,7 +77,8 @@ typedef struct cal_column {
     bool gathers; // its children are in mixed columns: lane l's k-th is layout->pulls[first_pull + k · lanes + l]
     int32_t first_parent, first_pull, most_pulls; // k < most_pulls
     size_t row_slot;                              // where children are gathered: the rows that they read
-    int32_t group;                                // of mixed columns: which part of the walk (mixed.c)
+    int32_t group;                                // of mixed columns, and those below: which part of the walk (mixed.c)
+    int32_t bundle;                               // which of its group's bundles (bundles.c); 0: none
     bool hangs;       // some lane's parent is not in its group, and gathers when other groups have been walked
     bool based;       // on the ground, but each lane with a motion of its own there (schedules)
     bool alike;       // devices: all lanes have the same constants, so that one lane's serve all
@@ -206,6 +208,8 @@ cal_status cal_layout_fill_extras(cal_layout* layout);
 // After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
 void cal_layout_repeat_y(const cal_layout* layout, double* y);
 void cal_layout_repeat_v(const cal_layout* layout, double* v);
+// What an evaluation takes for a column, ns of one machine: what matters is how columns compare.
+double cal_layout_price_column(const cal_column* column);
 // How many columns are above each one, of all its lanes at most.
 CAL_FOR_PARTS void cal_layout_find_depths(const cal_layout* layout, int32_t* depth);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.

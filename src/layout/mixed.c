@@ -38,6 +38,11 @@ typedef struct mixer {
     int owner, group;
     cal_hanging* below; // the top
     int below_count, below_capacity;
+    uint64_t* shapes;     // of all nodes, where branches are bundled; else NULL
+    cal_bundled* bundled; // of all nodes, of the groups so far
+    cal_hanging* waiting; // roots of bundles of this group
+    int waiting_count, waiting_capacity;
+    int bundle_count; // of this group
 } mixer;
 
 #define EIGHT -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0
@@ -62,7 +67,14 @@ static void add_ready(mixer* m, const run* next) {
     m->total[kind]++;
 }
 
+static bool is_bundled(const mixer* m, int node) { return m->bundled && m->bundled[node] != CAL_NOT_BUNDLED; }
+
 static void hang(mixer* m, const cal_hanging* next) {
+    if (is_bundled(m, next->node)) {
+        m->waiting = cal_workshop_grow(m->shop, m->waiting, &m->waiting_capacity, m->waiting_count + 1, sizeof *next);
+        if (!m->shop->out_of_memory) m->waiting[m->waiting_count++] = *next;
+        return;
+    }
     if (!is_member(m, next->node)) {
         m->below = cal_workshop_grow(m->shop, m->below, &m->below_capacity, m->below_count + 1, sizeof *m->below);
         if (!m->shop->out_of_memory) m->below[m->below_count++] = *next;
@@ -71,7 +83,9 @@ static void hang(mixer* m, const cal_hanging* next) {
     run fresh = {next->node, 1, next->column, next->lane};
     for (int node = next->node;; node++, fresh.length++) {
         const cal_node *n = node_at(m, node), *child = n + 1;
-        if (n->end == node + 1 || child->end != n->end || child->kind != n->kind || !is_member(m, node + 1)) break;
+        if (n->end == node + 1 || child->end != n->end || child->kind != n->kind || !is_member(m, node + 1) ||
+            is_bundled(m, node + 1))
+            break;
     }
     add_ready(m, &fresh);
 }
@@ -127,6 +141,7 @@ static void lay_column(mixer* m, const run* runs, int count, int most, bool ends
     own->parent = runs[0].column;
     own->mixed = true;
     own->group = m->group;
+    own->bundle = m->bundle_count;
     own->first_parent = shop->origin_count;
     memset(own->parent_lane, 0xff, sizeof own->parent_lane);
     lay_blocks(shop, index, runs, count, length);
@@ -137,7 +152,7 @@ static void lay_column(mixer* m, const run* runs, int count, int most, bool ends
         if (lane >= count) continue;
         own->parent_lane[lane] = (int8_t)from->lane;
         own->pull_order[own->pull_count++] = (int8_t)lane;
-        own->hangs = own->hangs || layout->columns[from->column].group != m->group;
+        own->hangs = own->hangs || m->bundle_count > 0 || layout->columns[from->column].group != m->group;
         shop->heads[from->node] = (cal_hanging){from->node, index, lane};
     }
     for (int lane = 0; lane < count && !ends && !shop->out_of_memory; lane++) {
@@ -219,6 +234,58 @@ static void lay_levels(mixer* m) {
     for (int i = 0; i < 2 * KINDS; i++) cal_free(level[i].items);
 }
 
+static int compare_waiting(const mixer* m, const cal_hanging* a, const cal_hanging* b) {
+    const uint64_t left = m->shapes[a->node], right = m->shapes[b->node];
+    return left != right ? (left < right ? -1 : 1) : a->node < b->node ? -1 : a->node > b->node;
+}
+
+// Heap sort: the order needs the shapes.
+static void sort_waiting(mixer* m) {
+    cal_hanging* items = m->waiting;
+    for (int count = m->waiting_count, start = count / 2; count > 1;) {
+        if (start > 0) {
+            start--;
+        } else {
+            const cal_hanging last = items[--count];
+            items[count] = items[0], items[0] = last;
+        }
+        for (int at = start, child; (child = 2 * at + 1) < count; at = child) {
+            if (child + 1 < count && compare_waiting(m, &items[child], &items[child + 1]) < 0) child++;
+            if (compare_waiting(m, &items[at], &items[child]) >= 0) break;
+            const cal_hanging swap = items[at];
+            items[at] = items[child], items[child] = swap;
+        }
+    }
+}
+
+// W branches of one shape: a mixed column, and below it columns that hang lane under lane.
+static void lay_bundle(mixer* m, const cal_hanging* roots) {
+    cal_layout* layout = m->shop->layout;
+    const int width = layout->width, first = layout->column_count;
+    run runs[CAL_MAX_LANES];
+    for (int lane = 0; lane < width; lane++) {
+        const cal_node* n = node_at(m, roots[lane].node);
+        runs[lane] = (run){roots[lane].node, 1, roots[lane].column, roots[lane].lane};
+        for (; n->end > roots[lane].node + runs[lane].length && n[1].end == n->end && n[1].kind == n->kind; n++)
+            runs[lane].length++;
+    }
+    m->bundle_count++;
+    lay_column(m, runs, width, INT32_MAX, true);
+    if (!m->shop->out_of_memory) cal_pack_below(m->shop, first);
+    for (int i = first + 1; i < layout->column_count; i++)
+        layout->columns[i].group = m->group, layout->columns[i].bundle = m->bundle_count;
+}
+
+// What is ready, and the group's bundles below that.
+static void lay_group(mixer* m) {
+    m->bundle_count = 0;
+    lay_ready(m);
+    sort_waiting(m);
+    for (int i = 0; i < m->waiting_count && !m->shop->out_of_memory; i += m->shop->layout->width)
+        lay_bundle(m, m->waiting + i);
+    m->waiting_count = m->bundle_count = 0;
+}
+
 static int compare_hanging(const void* left, const void* right) {
     const cal_hanging *a = left, *b = right;
     return a->node < b->node ? -1 : a->node > b->node;
@@ -238,19 +305,22 @@ static void lay_owner(mixer* m, const cal_hanging* branches, int count) {
     lay_ready(m);
     if (m->below_count > 1) qsort(m->below, (size_t)m->below_count, sizeof *m->below, compare_hanging);
     m->group = CAL_GROUP_TOP + 1;
-    int nodes = 0;
-    for (int i = 0; i < m->below_count && !m->shop->out_of_memory; i++) {
-        const int size = node_at(m, m->below[i].node)->end - m->below[i].node;
-        if (nodes > 0 && nodes + size > GROUP_NODES) {
-            lay_ready(m);
-            m->group++;
-            nodes = 0;
+    for (int i = 0, end; i < m->below_count && !m->shop->out_of_memory; i = end, m->group++) {
+        int nodes = 0;
+        for (end = i; end < m->below_count; end++) {
+            const int size = node_at(m, m->below[end].node)->end - m->below[end].node;
+            if (nodes > 0 && nodes + size > GROUP_NODES) break;
+            nodes += size;
         }
-        nodes += size;
-        const cal_hanging next = m->below[i];
-        hang(m, &next);
+        if (m->shapes && !cal_choose_bundles(m->shop->layout->model, m->shapes, m->below + i, end - i,
+                                             m->shop->layout->width, m->bundled))
+            m->shop->out_of_memory = true;
+        for (int k = i; k < end && !m->shop->out_of_memory; k++) {
+            const cal_hanging next = m->below[k];
+            hang(m, &next);
+        }
+        lay_group(m);
     }
-    lay_ready(m);
 }
 
 static int owner_of(const cal_workshop* shop, const cal_hanging* branch) {
@@ -262,6 +332,11 @@ void cal_mix_columns(cal_workshop* shop) {
     const int all = shop->hanging_count;
     cal_hanging* branches = cal_allocate((size_t)all, sizeof *branches);
     shop->heads = cal_allocate((size_t)shop->layout->model->node_count, sizeof *shop->heads);
+    if (shop->bundles) {
+        m.shapes = cal_find_shapes(shop->layout->model);
+        m.bundled = cal_allocate((size_t)shop->layout->model->node_count, sizeof *m.bundled);
+        if (!m.shapes || !m.bundled) shop->out_of_memory = true;
+    }
     if (!branches || !shop->heads) shop->out_of_memory = true;
     for (int owner = 0; owner < shop->layout->processors && !shop->out_of_memory; owner++) {
         int count = 0;
@@ -273,6 +348,9 @@ void cal_mix_columns(cal_workshop* shop) {
     for (int kind = 0; kind < KINDS; kind++)
         for (int list = 0; list < LISTS; list++) cal_free(m.ready[kind][list].items);
     cal_free(m.below);
+    cal_free(m.shapes);
+    cal_free(m.bundled);
+    cal_free(m.waiting);
     cal_free(branches);
 }
 
@@ -326,27 +404,35 @@ static double device_price(const cal_layout* layout) {
 }
 
 // In nanoseconds of one machine with W = 8, fitted to eighteen models, laid out in both ways, that are right to 15 %; what matters is
-// which of two is less. Kinds of joints are the same in both.
-double cal_workshop_price(const cal_workshop* shop) {
-    const cal_layout* layout = shop->layout;
-    if (layout->by_lane) return device_price(layout);
+// which of two is less. Kinds of joints are the same in both. rounds: in which its lanes' children are gathered.
+static double price_column(const cal_column* column, int rounds) {
     const double per_block[] = {60.0, 64.0, 90.0}; // of 2, 4, 8 lanes
     const double per_node = 75.0, per_node_of_chain = 43.0, per_lane = 45.0, per_column = 79.0, per_mixed_lane = 26.0,
                  per_round = 18.0;
+    double price = rounds * per_round;
+    if (column->is_long)
+        price += column->node_count *
+                 (column->kind == CAL_REVOLUTE && column->node_count > 2 ? per_node_of_chain : per_node);
+    else
+        price += column->block_count * per_block[column->lanes == 2 ? 0 : column->lanes == 4 ? 1 : 2];
+    if (column->mixed)
+        price += column->lanes * per_mixed_lane;
+    else if (column->parent >= 0)
+        price += column->aligned && column->parent_lanes == column->lanes ? per_column : column->pull_count * per_lane;
+    return price;
+}
+
+double cal_layout_price_column(const cal_column* column) {
+    return price_column(column, column->gathers ? column->most_pulls : 0);
+}
+
+double cal_workshop_price(const cal_workshop* shop) {
+    const cal_layout* layout = shop->layout;
+    if (layout->by_lane) return device_price(layout);
     double price = 0.0;
     for (int i = 0; i < layout->column_count; i++) {
         const cal_column* column = &layout->columns[i];
-        if (column->is_long)
-            price += column->node_count *
-                     (column->kind == CAL_REVOLUTE && column->node_count > 2 ? per_node_of_chain : per_node);
-        else
-            price += column->block_count * per_block[column->lanes == 2 ? 0 : column->lanes == 4 ? 1 : 2];
-        if (column->mixed)
-            price += column->lanes * per_mixed_lane;
-        else if (column->parent >= 0)
-            price +=
-                column->aligned && column->parent_lanes == column->lanes ? per_column : column->pull_count * per_lane;
-        if (column->gathers) price += place_pulls(shop, column, NULL) * per_round;
+        price += price_column(column, column->gathers ? place_pulls(shop, column, NULL) : 0);
     }
     return price;
 }

@@ -312,6 +312,28 @@ static void lay_column(cal_workshop* shop, const cal_seed* start) {
         pack_candidates(shop, index);
 }
 
+static void lay_seeds(cal_workshop* shop) {
+    while (shop->seed_count > 0 && !shop->out_of_memory) {
+        const cal_seed next = shop->seeds[--shop->seed_count];
+        lay_column(shop, &next);
+    }
+}
+
+void cal_pack_below(cal_workshop* shop, int parent) {
+    const bool mixes = shop->mixes;
+    const cal_column* column = &shop->layout->columns[parent];
+    const int width = shop->layout->width;
+    const size_t last = (size_t)(column->first_block + column->block_count - 1) * (size_t)width;
+    for (int lane = 0; lane < width && !shop->out_of_memory; lane++) {
+        const int node = shop->layout->block_nodes[last + (size_t)lane];
+        if (node >= 0) gather_children(shop, node, lane);
+    }
+    shop->mixes = false;
+    if (!shop->out_of_memory) pack_candidates(shop, parent);
+    lay_seeds(shop);
+    shop->mixes = mixes;
+}
+
 void cal_pack_columns(cal_workshop* shop) {
     const cal_layout* layout = shop->layout;
     const cal_model* model = layout->model;
@@ -320,8 +342,5 @@ void cal_pack_columns(cal_workshop* shop) {
         for (int copy = 0; copy < layout->copies; copy++)
             add_candidate(shop, copy * model->node_count + node, 0, rank++);
     if (!shop->out_of_memory) pack_candidates(shop, -1);
-    while (shop->seed_count > 0 && !shop->out_of_memory) {
-        const cal_seed next = shop->seeds[--shop->seed_count];
-        lay_column(shop, &next);
-    }
+    lay_seeds(shop);
 }

@@ -35,6 +35,7 @@ typedef struct cal_workshop {
     int candidate_count, candidate_capacity;
     int root_count; // columns on the ground
     bool mixes;     // what hangs on columns that are not shared is left to mixed.c
+    bool bundles;   // where it does: branches of one shape are bundled (bundles.c)
     bool* cut;      // where it does: of each node, whether something below belongs to another processor
     cal_hanging* hanging;
     int hanging_count, hanging_capacity;
@@ -57,6 +58,18 @@ void cal_pack_columns(cal_workshop* shop);
 // Columns for what hangs on others; then, once frames are placed, what their lanes read and gather.
 void cal_mix_columns(cal_workshop* shop);
 cal_status cal_place_mixed(const cal_workshop* shop);
+// Packs the candidates, children of a column of a mixed layout, and all that is below them, into columns that are not mixed.
+void cal_pack_below(cal_workshop* shop, int parent);
+
+// Of each node, whether it is in a bundle (bundles.c).
+typedef uint8_t cal_bundled;
+enum { CAL_NOT_BUNDLED, CAL_BUNDLE_ROOT, CAL_BUNDLED_BELOW };
+// The shapes of all nodes; NULL: no memory.
+uint64_t* cal_find_shapes(const cal_model* model);
+// Chooses bundles of `width` branches of one shape each among those that hang below the roots; false: no memory.
+bool cal_choose_bundles(const cal_model* model, const uint64_t* shapes, const cal_hanging* roots, int root_count,
+                        int width, cal_bundled* bundled);
+
 // Copies the trunk's columns to all processors that compute them, with stand-ins for columns that others have below them (trunk.c), before
 // anything has a place.
 cal_status cal_workshop_copy_trunk(cal_workshop* shop);

@@ -29,7 +29,7 @@ LANE_INLINE void leave_motion(const cal_context* context, const cal_column* colu
 
 #define leave_own LANE(cal_leave_own)
 LANE_INLINE void leave_own(const cal_context* context, const cal_column* column, const place* last) {
-    if (column->child_count == 0) return;
+    if (column->child_count == 0 || gathers_rows(column)) return;
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
     store_articulated(end_sums(context, column), &I);

@@ -21,6 +21,7 @@ LANE_INLINE void leave_posture(int kind, cal_reuse reuse, const cal_context* con
     slot_store_columns(end, 0, p->R_I);
     slot_store3(end, 9, p->w);
     close_end(context, column, &room, 12);
+    if (gathers_rows(column)) return;
     answers s = {0};
     begin_answers(kind, reuse, &s, last->constants, last->record, last->scratch);
     store_answers(&s, end_sums(context, column));
@@ -66,11 +67,17 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, cal_reuse reuse, const 
     answers s = {0};
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_armstrong_record(kind), i);
-    gather_children(context, column, CAL_UP_COUNT);
-    if (column->child_count > 0)
+    if (column->child_count > 0 && !gathers_rows(column)) {
         s = load_answers(end_sums(context, column));
-    else
+    } else {
         begin_answers(kind, reuse, &s, at.constants, at.record, at.scratch);
+        if (column->child_count > 0) {
+            sum_room sums;
+            store_answers(&s, sums.numbers);
+            gather_children(context, column, CAL_UP_COUNT, &sums);
+            s = load_answers(sums.numbers);
+        }
+    }
     for (;;) {
         coefficients(kind, rotors, reuse, &s, at.force, at.constants, at.record);
         if (--i < 0) break;

@@ -43,13 +43,14 @@ LANE_INLINE void leave_up(const cal_context* context, const cal_column* column, 
 
 // Of a column's last node: what its children have added to its own, or its own alone.
 LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_column* column, const place* last) {
-    if (column->child_count > 0) {
-        gather_children(context, column, CAL_UP_COUNT);
-        return load_articulated(end_sums(context, column));
-    }
+    if (column->child_count > 0 && !gathers_rows(column)) return load_articulated(end_sums(context, column));
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
-    return I;
+    if (column->child_count == 0) return I;
+    sum_room sums;
+    store_articulated(sums.numbers, &I);
+    gather_children(context, column, CAL_UP_COUNT, &sums);
+    return load_articulated(sums.numbers);
 }
 
 // For the columns below, where there are any: on a device behind the motion, which limbs read once more (cuda/limb.h).

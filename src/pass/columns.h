@@ -253,25 +253,39 @@ LANE_INLINE double* end_sums(const cal_context* context, const cal_column* colum
     return context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own_lane(column);
 }
 
-// Adds the first `count` numbers that the children of each lane left to the sums at the column's end, in the order of the tree;
-// where children are pulled column by column that is done.
-#define gather_children LANE(cal_gather_children)
-LANE_INLINE void gather_children(const cal_context* context, const cal_column* column, int count) {
+// Whether the children of each lane are gathered one by one, from the rows that they left; else they are pulled column by column, and
+// have been when the column goes up.
+#define gathers_rows LANE(cal_gathers_rows)
+LANE_INLINE bool gathers_rows(const cal_column* column) {
 #ifdef CAL_THREAD_PER_LANE
-    (void)context, (void)column, (void)count; // who calls has pulled
+    (void)column;
+    return false; // who calls has pulled
 #else
-    if (!column->gathers) return;
+    return column->gathers;
+#endif
+}
+
+// Room for the sums of a column that gathers. They are not kept from the way down to the way up.
+#define sum_room LANE(cal_sum_room)
+typedef struct sum_room {
+#if CAL_LANES > 1
+    _Alignas(64)
+#endif
+        double numbers[CAL_UP_ROW * CAL_LANES];
+} sum_room;
+
+// Adds the first `count` numbers that the children of each lane left to the sums, in the order of the tree.
+#define gather_children LANE(cal_gather_children)
+LANE_INLINE void gather_children(const cal_context* context, const cal_column* column, int count, sum_room* sums) {
     const cal_layout* layout = context->layout;
-    double* sums = end_sums(context, column);
     for (int k = 0; k < column->most_pulls; k++) {
         const size_t* rows = layout->pulls + column->first_pull + k * column->lanes;
 #if CAL_LANES == 1
-        for (int i = 0; i < count; i++) sums[i] += context->scratch[*rows + (size_t)i];
+        for (int i = 0; i < count; i++) sums->numbers[i] += context->scratch[*rows + (size_t)i];
 #else
-        add_rows(context->scratch, rows, count, sums);
+        add_rows(context->scratch, rows, count, sums->numbers);
 #endif
     }
-#endif
 }
 
 // Where a column writes the numbers that its children read, and those that its parent pulls: its slots, or, where these are rows,

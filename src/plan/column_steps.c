@@ -66,17 +66,39 @@ static void visit_depth_first(cal_step_writer* w, const cal_layout* layout) {
     }
 }
 
+// A bundle, depth first: its first column is mixed, the others hang below it.
+static void visit_bundle(cal_step_writer* w, const cal_layout* layout, int first, int end) {
+    for (int column = first, open = first; column <= end; column++) {
+        const int parent = column == end ? layout->columns[first].parent : layout->columns[column].parent;
+        for (; column > first && open != parent; open = layout->columns[open].parent) go_up(w, layout, open);
+        if (column == end) return;
+        go_down(w, layout, column);
+        open = column;
+    }
+}
+
+// A group: its columns go down, its bundles down and up one after the other, and its columns up.
+static void visit_group(cal_step_writer* w, const cal_layout* layout, int first, int end) {
+    int bundles = first;
+    for (; bundles < end && layout->columns[bundles].bundle == 0; bundles++) go_down(w, layout, bundles);
+    for (int i = bundles, next; i < end; i = next) {
+        for (next = i + 1; next < end && layout->columns[next].bundle == layout->columns[i].bundle;) next++;
+        visit_bundle(w, layout, i, next);
+    }
+    for (int i = bundles - 1; i >= first; i--) go_up(w, layout, i);
+}
+
 // Where columns are mixed: those that are not go down; then, processor by processor, the top, its groups one after the other, and
 // the top again; then up.
 static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
     const int count = layout->column_count;
     for (int i = 0; i < count; i++)
-        if (is_private(layout, i) && !layout->columns[i].mixed) go_down(w, layout, i);
+        if (is_private(layout, i) && layout->columns[i].group == 0) go_down(w, layout, i);
     for (int i = 0, end; i < count; i = end) {
         const cal_column* first = &layout->columns[i];
-        for (end = i + 1; end < count && layout->columns[end].mixed && layout->columns[end].owner == first->owner;)
+        for (end = i + 1; end < count && layout->columns[end].group > 0 && layout->columns[end].owner == first->owner;)
             end++;
-        if (!first->mixed || first->shared) {
+        if (first->group == 0 || first->shared) {
             end = i + 1;
             continue;
         }
@@ -84,14 +106,13 @@ static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
         while (top < end && layout->columns[top].group == CAL_GROUP_TOP) top++;
         for (int k = i; k < top; k++) go_down(w, layout, k);
         for (int k = top, last; k < end; k = last) {
-            for (last = k; last < end && layout->columns[last].group == layout->columns[k].group; last++)
-                go_down(w, layout, last);
-            for (int up = last - 1; up >= k; up--) go_up(w, layout, up);
+            for (last = k; last < end && layout->columns[last].group == layout->columns[k].group;) last++;
+            visit_group(w, layout, k, last);
         }
         for (int k = top - 1; k >= i; k--) go_up(w, layout, k);
     }
     for (int i = 0; i < count; i++)
-        if (is_private(layout, i) && !layout->columns[i].mixed) go_up(w, layout, i);
+        if (is_private(layout, i) && layout->columns[i].group == 0) go_up(w, layout, i);
 }
 
 void cal_columns_visit_private(cal_step_writer* w, const cal_layout* layout) {

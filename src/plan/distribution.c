@@ -19,6 +19,8 @@ cal_status cal_check_costs(int processors, const cal_costs* costs, cal_error* er
     if (!(costs->read >= 0.0) || !isfinite(costs->read))
         return cal_fail(error, CAL_BAD_ARGUMENT, "the time for reading is %g s: it must be finite and not negative",
                         costs->read);
+    if (costs->lanes != 0 && costs->lanes != 1 && costs->lanes != 2 && costs->lanes != 4 && costs->lanes != 8)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "processors have 1, 2, 4 or 8 lanes, not %d", costs->lanes);
     return CAL_OK;
 }
 

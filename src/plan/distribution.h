@@ -56,5 +56,10 @@ static inline int cal_node_work(const cal_node* node) {
     return work[node->kind];
 }
 
+// The work of all nodes in whole numbers, and their sum where one processor has them. lanes: cal_costs.lanes; with lanes it depends on what
+// lies side by side, on the processors owners … lasts (NULL: owners alone). Ball and free joints fill lanes as others do.
+cal_status cal_find_node_work(const cal_model* model, const int32_t* owners, const int32_t* lasts, int processors,
+                              int lanes, int64_t* work, int64_t* alone, cal_error* error);
+
 // Whether a machine of so many processors and these costs makes sense.
 cal_status cal_check_costs(int processors, const cal_costs* costs, cal_error* error);

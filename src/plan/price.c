@@ -12,7 +12,7 @@
 //     processor 1               └─ m/4 ─ subtree b ─ m/4 ──┘                m = message
 //
 // All processors keep this one order, so a single sweep over it gives every time. A node takes a quarter of its work in each
-// of the four passes; works are scaled so that a joint takes `compute` on average. A message takes a quarter of `message`;
+// of the four passes; works are scaled so that a joint takes `compute` on average where one processor has all (lane_work.c). A message takes a quarter of `message`;
 // for a quarter of `send`, its beginning, the sender does nothing else. Siblings on one processor share one message: they
 // lie side by side. The ground is processor 0's; it sends the solver's decision with the first pass and receives the sums
 // with the last, but the turn between the walks is the roots' own.
@@ -50,7 +50,7 @@ typedef struct pricer {
     piece* pieces;
     int piece_count;
     processor_clock* clocks;
-    int64_t total_work, total_sent;
+    int64_t total_work, total_sent;   // total_work: of one processor that has all, which takes total_time
     double total_time, send, latency; // seconds; the latter two of one message, one after the other
     double read;                      // cal_costs.read
 } pricer;
@@ -94,7 +94,8 @@ static void choose_reporters(pricer* p, int parent) {
 }
 
 // alone[node]: its subtree is on its own processor altogether.
-static void cut(pricer* p, const cal_model* model, const int32_t* owner, const bool* alone, int32_t* piece_of) {
+static void cut(pricer* p, const cal_model* model, const int32_t* owner, const bool* alone, const int64_t* work,
+                int32_t* piece_of) {
     p->pieces[0] = (piece){.parent = -1, .shared = true};
     p->piece_count = 1;
     for (int node = 0; node < model->node_count;) {
@@ -102,8 +103,7 @@ static void cut(pricer* p, const cal_model* model, const int32_t* owner, const b
         piece* fresh = &p->pieces[p->piece_count];
         *fresh = (piece){.parent = parent < 0 ? 0 : piece_of[parent], .owner = owner[node], .shared = !alone[node]};
         piece_of[node] = p->piece_count++;
-        for (; node < end; node++) fresh->work += cal_node_work(&model->nodes[node]);
-        p->total_work += PASS_COUNT * fresh->work;
+        for (; node < end; node++) fresh->work += work[node];
     }
     for (int i = p->piece_count - 1; i >= 0; i--) {
         piece* own = &p->pieces[i];
@@ -184,24 +184,33 @@ cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const 
     p.clocks = cal_allocate((size_t)processors, sizeof *p.clocks);
     bool* alone = cal_allocate((size_t)count, sizeof *alone);
     int32_t* piece_of = cal_allocate((size_t)count, sizeof *piece_of);
+    int64_t *work = cal_allocate((size_t)count, sizeof *work), whole = 0;
     *seconds = 0.0;
     if (busy) *busy = 0.0;
-    if (!p.pieces || !p.clocks || !alone || !piece_of) {
+    if (p.pieces && p.clocks && alone && piece_of && work && count > 0)
+        status = cal_find_node_work(model, owner, NULL, processors, costs->lanes, work, &whole, error);
+    if (!p.pieces || !p.clocks || !alone || !piece_of || !work) {
         status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints on %d processors", count, processors);
-    } else if (count > 0) {
+    } else if (status == CAL_OK && count > 0) {
         for (int node = 0; node < count; node++) alone[node] = true;
         for (int node = count - 1; node >= 0; node--) {
             const int parent = model->nodes[node].parent;
             if (parent >= 0 && (!alone[node] || owner[node] != owner[parent])) alone[parent] = false;
         }
-        cut(&p, model, owner, alone, piece_of);
+        p.total_work = PASS_COUNT * whole;
+        cut(&p, model, owner, alone, work, piece_of);
         *seconds = walk_twice(&p);
-        if (busy && *seconds > 0.0) *busy = (p.total_time + (double)p.total_sent * p.send) / (*seconds * processors);
+        double share = 0.0; // of total_time, all that is computed
+        for (int node = 0; node < count; node++) share += (double)work[node] / (double)whole;
+        if (costs->lanes <= 1) share = 1.0;
+        if (busy && *seconds > 0.0)
+            *busy = (share * p.total_time + (double)p.total_sent * p.send) / (*seconds * processors);
     }
     cal_free(p.pieces);
     cal_free(p.clocks);
     cal_free(alone);
     cal_free(piece_of);
+    cal_free(work);
     return status;
 }
 

@@ -19,6 +19,7 @@ typedef struct pricer {
     const cal_costs* costs;
     int processors;
     int32_t *first, *last; // runs of processors, per node
+    int64_t* work;         // per node
     double *clocks, *privates,
         *shown;            // per processor: now; its own subtrees' work in a pass, s; when that is there for others
     double* arrivals;      // per node of the trunk: the same
@@ -27,7 +28,7 @@ typedef struct pricer {
 
 static bool is_trunk(const pricer* p, int node) { return p->first[node] < p->last[node]; }
 
-static double work_of(const pricer* p, int node) { return p->scale * cal_node_work(&p->model->nodes[node]); }
+static double work_of(const pricer* p, int node) { return p->scale * (double)p->work[node]; }
 
 // What processor q reads below a node (of the ground: -1) and others have.
 static void read(pricer* p, int node, int q, double share) {
@@ -60,11 +61,11 @@ static void walk(pricer* p, bool sums) {
     for (int q = 0; sums && q < (p->costs->to_all ? p->processors : 1); q++) read(p, -1, q, share);
 }
 
-static double evaluate(pricer* p, double* busy) {
+// alone: the work of one processor that has all.
+static double evaluate(pricer* p, int64_t alone, double* busy) {
     const cal_model* model = p->model;
-    double units = 0.0, work = 0.0, end = 0.0;
-    for (int node = 0; node < model->node_count; node++) units += cal_node_work(&model->nodes[node]);
-    p->scale = units > 0.0 ? model->node_count * p->costs->compute / (4.0 * units) : 0.0;
+    double work = 0.0, end = 0.0;
+    p->scale = alone > 0 ? model->node_count * p->costs->compute / (4.0 * (double)alone) : 0.0;
     for (int node = 0; node < model->node_count; node++) {
         if (!is_trunk(p, node)) p->privates[p->first[node]] += work_of(p, node);
         work += 4.0 * (p->last[node] - p->first[node] + 1) * work_of(p, node);
@@ -82,13 +83,15 @@ cal_status cal_price_trunk(const cal_model* model, const int32_t* owner, const c
     const size_t count = (size_t)model->node_count, size = (size_t)processors;
     int32_t* runs = cal_allocate(2 * count, sizeof *runs);
     double* times = cal_allocate(count + 3 * size, sizeof *times);
+    int64_t *work = cal_allocate(count, sizeof *work), alone = 0;
     cal_status status = CAL_OK;
-    if (runs && times) {
+    if (runs && times && work) {
         pricer p = {.model = model,
                     .costs = costs,
                     .processors = processors,
                     .first = runs,
                     .last = runs + count,
+                    .work = work,
                     .clocks = times,
                     .privates = times + size,
                     .shown = times + 2 * size,
@@ -96,12 +99,14 @@ cal_status cal_price_trunk(const cal_model* model, const int32_t* owner, const c
                     .latency = 0.25 * costs->message};
         memcpy(p.first, owner, count * sizeof *owner);
         cal_find_runs(model, processors, costs->to_all, p.first, p.last);
-        *seconds = evaluate(&p, busy);
+        status = cal_find_node_work(model, p.first, p.last, processors, costs->lanes, work, &alone, error);
+        if (status == CAL_OK) *seconds = evaluate(&p, alone, busy);
     } else {
         status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints on %d processors", model->node_count,
                           processors);
     }
     cal_free(runs);
     cal_free(times);
+    cal_free(work);
     return status;
 }

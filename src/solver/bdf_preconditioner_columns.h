@@ -73,6 +73,7 @@ LANE_INLINE void place_run(int kind, const cal_context* context, const cal_colum
     slot_room room;
     slot_store_columns(end_room(context, column, &room), 0, E);
     close_end(context, column, &room, 9);
+    if (gathers_rows(column)) return;
     add_hanging(&w, &at);
     store_hanging(end_sums(context, column), &w);
 }
@@ -87,11 +88,17 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
     hanging w = {0};
     int i = step_count(column) - 1;
     stiff_place at = find_stiff_place(context, column, kind, i);
-    gather_children(context, column, CAL_UP_COUNT);
-    if (column->child_count > 0)
+    if (column->child_count > 0 && !gathers_rows(column)) {
         w = load_hanging(end_sums(context, column));
-    else
+    } else {
         add_hanging(&w, &at);
+        if (column->child_count > 0) {
+            sum_room sums;
+            store_hanging(sums.numbers, &w);
+            gather_children(context, column, CAL_UP_COUNT, &sums);
+            w = load_hanging(sums.numbers);
+        }
+    }
     for (;;) {
         factor_node(kind, gamma, gravity, &w, at.damping, at.stiffness, at.constants, at.record, at.scratch);
         if (--i < 0) break;
@@ -128,6 +135,7 @@ LANE_INLINE void turn_run(int kind, const cal_context* context, const cal_column
     slot_room room;
     slot_store3(end_room(context, column, &room), 0, al);
     close_end(context, column, &room, 3);
+    if (gathers_rows(column)) return;
     double* sum = end_sums(context, column);
     slot_store3(sum, 0, load3(at.scratch, LANE(STIFF_N)));
     slot_store3(sum, 3, (v3){lane_set(0.0), lane_set(0.0), lane_set(0.0)});
@@ -139,13 +147,17 @@ static void LANE(turn_column)(const cal_context* context, const cal_column* colu
 LANE_INLINE void force_run(int kind, const cal_context* context, const cal_column* column) {
     int i = step_count(column) - 1;
     stiff_place at = find_stiff_place(context, column, kind, i);
-    v3 n, f = {0};
-    gather_children(context, column, 6);
+    v3 n = load3(at.scratch, LANE(STIFF_N)), f = {0};
     if (column->child_count > 0) {
-        const double* sum = end_sums(context, column);
+        sum_room room;
+        const double* sum = room.numbers;
+        if (gathers_rows(column)) {
+            slot_store3(room.numbers, 0, n), slot_store3(room.numbers, 3, f);
+            gather_children(context, column, 6, &room);
+        } else {
+            sum = end_sums(context, column);
+        }
         n = slot_load3(sum, 0), f = slot_load3(sum, 3);
-    } else {
-        n = load3(at.scratch, LANE(STIFF_N));
     }
     for (;;) {
         force_node(kind, &n, &f, at.scratch, at.record);
