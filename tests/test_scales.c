@@ -338,6 +338,35 @@ static void rings_of_any_size_tumble_alike(void** state) {
     }
 }
 
+// A heap comes to rest in its own time: as many steps of its group, and events, whether that is a second or an hour.
+static void slow_worlds_take_no_more_steps(void** state) {
+    (void)state;
+    static const double lengths[] = {10.0, 100.0, 1e4}, gravities[] = {9.81, 1e-3, 1e-3};
+    enum { BODIES = 6 };
+    int64_t steps[3], events[3];
+    for (int k = 0; k < 3; k++) {
+        const double L = lengths[k], T = sqrt(L / gravities[k]);
+        cal_world* world = make_world(gravities[k]);
+        random_state = 5;
+        add_floor(world, 0.4, 0.2);
+        for (int i = 0; i < BODIES; i++) {
+            static const cal_shape_kind kinds[] = {CAL_CYLINDER, CAL_BOX, CAL_SPHERE};
+            cal_world_body_def def = cal_default_world_body_def();
+            for (int n = 0; n < 4; n++) def.quaternion[n] = number(-1.0, 1.0);
+            for (int n = 0; n < 3; n++) def.angular_velocity[n] = number(-1.0, 1.0) / T;
+            def.position[0] = number(-0.2, 0.2) * L, def.position[2] = (2.0 + 2.5 * i) * L;
+            add(world, &def, kinds[i % 3], (double[]){0.6 * L, 0.5 * L, 0.7 * L}, 0.4, 0.2);
+        }
+        cal_test_advance(world, 20.0 * T);
+        steps[k] = cal_test_report(world).group_steps, events[k] = cal_test_report(world).events;
+        cal_world_destroy(world);
+    }
+    for (int k = 1; k < 3; k++) {
+        cal_test_expect_below((double)steps[k], 2.0 * (double)steps[0], "steps", "a slow world");
+        cal_test_expect_below((double)events[k], 2.0 * (double)events[0], "events", "a slow world");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_of_any_size_tumble_alike),
@@ -347,6 +376,7 @@ int main(void) {
         cmocka_unit_test(light_bodies_between_heavy_ones),
         cmocka_unit_test(chains_on_heaps_gain_nothing),
         cmocka_unit_test(rims_are_seen),
+        cmocka_unit_test(slow_worlds_take_no_more_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
