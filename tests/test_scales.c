@@ -338,6 +338,32 @@ static void rings_of_any_size_tumble_alike(void** state) {
     }
 }
 
+// What rocks on a floor in long steps is moved apart from it, upwards: that takes from its speeds, and adds nothing.
+static void what_is_moved_apart_gains_nothing(void** state) {
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        cal_world* world = make_world(9.81);
+        cal_world_body_def def = cal_default_world_body_def();
+        random_state = (uint64_t)(300 + k);
+        add_floor(world, 0.9, 0.8);
+        for (int n = 0; n < 4; n++) def.quaternion[n] = number(-1.0, 1.0);
+        for (int n = 0; n < 3; n++) def.angular_velocity[n] = number(-40.0, 40.0);
+        def.position[2] = 0.12;
+        add(world, &def, k % 2 ? CAL_ELLIPSOID : CAL_CAPSULE,
+            (double[]){k % 2 ? 0.1 : 0.004, k % 2 ? 0.05 : 0.08, 0.004}, 0.9, 0.8);
+        double last = INFINITY, most = 0.0;
+        for (int i = 0; i <= 300; i++) {
+            cal_test_advance(world, 0.01 * i);
+            const cal_world_report r = cal_test_report(world);
+            most = fmax(most, r.kinetic);
+            // What rests may be lifted by a millionth of its size.
+            cal_test_expect_below(r.kinetic + r.potential - last, 1e-6 * most, "energy", "what rocks on a floor");
+            last = r.kinetic + r.potential;
+        }
+        cal_world_destroy(world);
+    }
+}
+
 // A heap comes to rest in its own time: as many steps of its group, and events, whether that is a second or an hour.
 static void slow_worlds_take_no_more_steps(void** state) {
     (void)state;
@@ -377,6 +403,7 @@ int main(void) {
         cmocka_unit_test(chains_on_heaps_gain_nothing),
         cmocka_unit_test(rims_are_seen),
         cmocka_unit_test(slow_worlds_take_no_more_steps),
+        cmocka_unit_test(what_is_moved_apart_gains_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
