@@ -390,6 +390,91 @@ static void rings_in_one_tree_tumble_alike(void** state) {
     expect_alike(&(rings){6, 6, true});
 }
 
+// Spin about the axis of a body of revolution moves no point of its surface: a rod of micrometres that turns ten million radians about its own
+// on the way to a wall is looked at a few thousand times, most of them after the impact, and hits as one that does not spin.
+static void spin_about_its_own_axis_is_not_seen(void** state) {
+    (void)state;
+    static const cal_shape_kind kinds[] = {CAL_CAPSULE, CAL_CYLINDER, CAL_ELLIPSOID};
+    static const double sizes[][3] = {{1e-6, 5e-6, 0}, {1e-6, 5e-6, 0}, {1e-6, 1e-6, 5e-6}};
+    for (int k = 0; k < 6; k++) {
+        cal_world* world = make_world(0.0);
+        cal_world_body_def def = cal_default_world_body_def();
+        cal_world_event event;
+        const double along[3] = {0.6, 0.0, 0.8}, spin = 1e9, tumbles = k < 3 ? 0.0 : 30.0, speed = 0.1;
+        cal_world_keep_events(world, true);
+        def.motion = CAL_FIXED;
+        add(world, &def, CAL_BOX, (double[]){1e-4, 1e-4, 1e-5}, 0.0, 1.0);
+        def.motion = CAL_MOVING;
+        def.position[2] = 1e-3, def.velocity[2] = -speed;
+        def.quaternion[0] = 0.94868329805051377, def.quaternion[2] = 0.31622776601683794; // z of the body along `along`
+        for (int i = 0; i < 3; i++) def.angular_velocity[i] = spin * along[i] + (i == 1 ? tumbles : 0.0);
+        add(world, &def, kinds[k % 3], sizes[k % 3], 0.0, 1.0);
+        cal_test_advance(world, 0.0099);
+        assert_true(cal_world_next_event(world, &event));
+        const double half = k % 3 == 0   ? 1e-6 + 5e-6 * along[2]
+                            : k % 3 == 1 ? 1e-6 * along[0] + 5e-6 * along[2]
+                                         : sqrt(0.36e-12 + 16e-12);
+        if (k < 3) cal_test_expect_near(event.time, (1e-3 - 1e-5 - half) / speed, 1e-12, "time of the impact");
+        cal_test_expect_below((double)cal_test_report(world).checks, 1e4, "looks", "a rod that spins");
+        cal_world_destroy(world);
+    }
+}
+
+// What rocks on a floor in long steps is moved apart from it, upwards: that takes from its speeds, and adds nothing.
+static void what_is_moved_apart_gains_nothing(void** state) {
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        cal_world* world = make_world(9.81);
+        cal_world_body_def def = cal_default_world_body_def();
+        random_state = (uint64_t)(300 + k);
+        add_floor(world, 0.9, 0.8);
+        for (int n = 0; n < 4; n++) def.quaternion[n] = number(-1.0, 1.0);
+        for (int n = 0; n < 3; n++) def.angular_velocity[n] = number(-40.0, 40.0);
+        def.position[2] = 0.12;
+        add(world, &def, k % 2 ? CAL_ELLIPSOID : CAL_CAPSULE,
+            (double[]){k % 2 ? 0.1 : 0.004, k % 2 ? 0.05 : 0.08, 0.004}, 0.9, 0.8);
+        double last = INFINITY, most = 0.0;
+        for (int i = 0; i <= 300; i++) {
+            cal_test_advance(world, 0.01 * i);
+            const cal_world_report r = cal_test_report(world);
+            most = fmax(most, r.kinetic);
+            // What rests may be lifted by a millionth of its size.
+            cal_test_expect_below(r.kinetic + r.potential - last, 1e-6 * most, "energy", "what rocks on a floor");
+            last = r.kinetic + r.potential;
+        }
+        cal_world_destroy(world);
+    }
+}
+
+// A heap comes to rest in its own time: as many steps of its group, and events, whether that is a second or an hour.
+static void slow_worlds_take_no_more_steps(void** state) {
+    (void)state;
+    static const double lengths[] = {10.0, 100.0, 1e4}, gravities[] = {9.81, 1e-3, 1e-3};
+    enum { BODIES = 6 };
+    int64_t steps[3], events[3];
+    for (int k = 0; k < 3; k++) {
+        const double L = lengths[k], T = sqrt(L / gravities[k]);
+        cal_world* world = make_world(gravities[k]);
+        random_state = 5;
+        add_floor(world, 0.4, 0.2);
+        for (int i = 0; i < BODIES; i++) {
+            static const cal_shape_kind kinds[] = {CAL_CYLINDER, CAL_BOX, CAL_SPHERE};
+            cal_world_body_def def = cal_default_world_body_def();
+            for (int n = 0; n < 4; n++) def.quaternion[n] = number(-1.0, 1.0);
+            for (int n = 0; n < 3; n++) def.angular_velocity[n] = number(-1.0, 1.0) / T;
+            def.position[0] = number(-0.2, 0.2) * L, def.position[2] = (2.0 + 2.5 * i) * L;
+            add(world, &def, kinds[i % 3], (double[]){0.6 * L, 0.5 * L, 0.7 * L}, 0.4, 0.2);
+        }
+        cal_test_advance(world, 20.0 * T);
+        steps[k] = cal_test_report(world).group_steps, events[k] = cal_test_report(world).events;
+        cal_world_destroy(world);
+    }
+    for (int k = 1; k < 3; k++) {
+        cal_test_expect_below((double)steps[k], 2.0 * (double)steps[0], "steps", "a slow world");
+        cal_test_expect_below((double)events[k], 2.0 * (double)events[0], "events", "a slow world");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_of_any_size_tumble_alike),
@@ -401,6 +486,9 @@ int main(void) {
         cmocka_unit_test(light_bodies_between_heavy_ones),
         cmocka_unit_test(chains_on_heaps_gain_nothing),
         cmocka_unit_test(rims_are_seen),
+        cmocka_unit_test(slow_worlds_take_no_more_steps),
+        cmocka_unit_test(what_is_moved_apart_gains_nothing),
+        cmocka_unit_test(spin_about_its_own_axis_is_not_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

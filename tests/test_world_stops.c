@@ -213,8 +213,45 @@ static void a_robot_kneels_on_its_stop(void** state) {
     cal_model_destroy(model);
 }
 
+// Two links of a millimetre on hinges, each pressed into its stop by a torque. Alone the first one would leave its stop, since the second one's torque
+// turns it away; but the second one rests on its stop, so both turn as one, into the first one's. It bounces ever lower there, and comes to rest.
+static void a_joint_rests_where_another_one_holds_it(void** state) {
+    (void)state;
+    const double length = 1e-3, mass = 1e-6;
+    cal_builder* builder = new_builder(FLOOR);
+    cal_builder_set_gravity(builder, (double[]){0.0, 0.0, 0.0});
+    for (int i = 0; i < 2; i++) {
+        cal_body_def link = cal_default_body_def();
+        cal_joint_def hinge = cal_default_joint_def();
+        link.parent = i - 1, link.mass = mass, link.center[0] = 0.5 * length, link.position[0] = i * length;
+        if (i == 0) link.parent = CAL_GROUND;
+        link.inertia[0] = 1e-3 * mass * length * length;
+        link.inertia[1] = link.inertia[2] = mass * length * length / 12.0;
+        const int body = cal_builder_add_body(builder, &link);
+        hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
+        hinge.limited = true, hinge.range[0] = 0.0, hinge.range[1] = 1.0;
+        hinge.initial_v[0] = i == 0 ? -2e-4 : 0.0;
+        const int joint = cal_builder_add_joint(builder, body, &hinge);
+        cal_actuator_def motor = cal_default_actuator_def();
+        motor.joint = joint, motor.initial_control = (i == 0 ? -0.5e6 : -1e6) * mass * length * length;
+        cal_builder_add_actuator(builder, &motor);
+        add_ball(builder, body, length, 0.0, 0.1 * length);
+    }
+    cal_model* model = finish(builder);
+    cal_sim* sim = open_sim(model, "rkck", 0.0, NULL);
+    cal_error error;
+    if (cal_sim_advance(sim, 1e-3, &error)) fail_msg("%s", error.text);
+    for (int i = 0; i < 2; i++) {
+        cal_test_expect_below(fabs(cal_sim_q(sim)[i]), 1e-7, "distance from its stop", "a joint that rests");
+        cal_test_expect_below(fabs(cal_sim_v(sim)[i]), 1e-7, "speed", "a joint that rests");
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_joint_rests_where_another_one_holds_it),
         cmocka_unit_test(an_arm_hits_its_stop_above_a_floor_and_rests_on_it),
         cmocka_unit_test(a_stop_is_hit_in_a_contact_group),
         cmocka_unit_test(a_robot_kneels_on_its_stop),

@@ -48,7 +48,9 @@ typedef struct cal_world_def {
     double tolerance;       ///< of multibodies, relative; 1e-8
     double group_tolerance; ///< of contact groups, relative; 1e-4
     const char* group;      ///< integrator of contact groups: "implicit" (stacks rest) or "penalty" (the paper's)
-    double group_rate;      ///< checks of a contact group a second, 100
+    /// Checks of a contact group per second, and more where bodies are so small that gravity moves them by a twentieth of their size
+    /// between two; 0, the default: 100, or fewer where all bodies are so large, and gravity so weak, that these do.
+    double group_rate;
     /// A collision after which bodies part at less than this joins them into a contact group, m/s; 0: what gravity gives
     /// in one interval of group checks, and without gravity what parts the smallest one in it by less than group_tolerance of
     /// its size. Elastic collisions (restitution 1) never join.

@@ -22,6 +22,7 @@
 
 #define PARTED 1e-6                             // of a reach: the gap that --separate leaves
 static const double fall_between_checks = 0.05; // of a size
+#define CHECKS_PER_SECOND 100.0
 enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
@@ -230,30 +231,60 @@ static double size_of(const cal_sim_body* part) {
     return most;
 }
 
-// Groups are checked as often as the user says, and so often that gravity moves none of the bodies that are there at the start, from rest,
-// by more than a share of its size between two checks: who bounces no higher than that is in contact, and steps and speeds that count as
-// slow go with the interval. With 100 checks per second that is so for bodies of a centimetre and more on the earth.
-static void set_rate(cal_world* world) {
-    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+// The smallest body that moves, and the fastest that any point of one is at the start.
+static double smallest_moving(const cal_world* world, double* fastest) {
     double size = (double)INFINITY;
+    *fastest = 0.0;
     for (int i = 0; i < world->body_count; i++) {
         const cal_sim_body* part = &world->bodies[i];
-        const double own = part->def.motion == CAL_MOVING ? size_of(part) : 0.0;
+        const cal_world_body_def* def = &part->def;
+        if (part->stage == CAL_REMOVED || def->motion != CAL_MOVING) continue;
+        const double own = size_of(part), spin = sqrt(cal_dot3(def->angular_velocity, def->angular_velocity));
         if (own > 0.0) size = fmin(size, own);
+        *fastest = fmax(*fastest, sqrt(cal_dot3(def->velocity, def->velocity)) + own * spin);
     }
+    return size;
+}
+
+// How often groups are checked, where the user does not say: 100 times per second, and more rarely where everything is larger and slower
+// than that needs. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
+// at the start gets on by no more than half a size, and what is driven goes no further than both.
+static double rate_of_start(const cal_world* world) {
+    double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest;
+    const double size = smallest_moving(world, &fastest);
+    if (!(g > 0.0 && size < (double)INFINITY) || world->multibody_count > 0) return CHECKS_PER_SECOND;
+    for (int i = 0; i < world->body_count; i++) {
+        const cal_world_body_def* def = &world->bodies[i].def;
+        if (world->bodies[i].stage == CAL_REMOVED || def->motion != CAL_DRIVEN) continue;
+        g = fmax(g, def->path_acceleration);
+        fastest = fmax(fastest, def->path_speed);
+    }
+    return fmin(CHECKS_PER_SECOND, fmax(8.0 * sqrt(0.5 * g / (fall_between_checks * size)), 2.0 * fastest / size));
+}
+
+// Groups are checked so often that gravity moves none of the bodies, from rest, by more than a share of its size between two checks: who
+// bounces no higher than that is in contact, and steps and speeds that count as slow go with the interval. With 100 checks per second
+// that is so for bodies of a centimetre and more on the earth. Smaller ones that come later count, too.
+void cal_world_set_rate(cal_world* world) {
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    double fastest;
+    const double size = smallest_moving(world, &fastest);
+    world->def.group_rate = world->start_rate;
     if (g > 0.0 && size < (double)INFINITY)
-        world->def.group_rate = fmax(world->def.group_rate, sqrt(0.5 * g / (fall_between_checks * size)));
+        world->def.group_rate = fmax(world->start_rate, sqrt(0.5 * g / (fall_between_checks * size)));
 }
 
 // Times of searches and boxes are those of the rate that the user gives. The window is a power of two, so that its multiples are exact: the
 // largest that is not over 1.6 intervals.
 static void set_times(cal_world* world) {
-    const double interval = 1.0 / world->def.group_rate;
+    world->start_rate = world->def.group_rate > 0.0 ? world->def.group_rate : rate_of_start(world);
+    const double interval = 1.0 / world->start_rate;
     world->window = 1.0;
     while (world->window > 1.6 * interval) world->window *= 0.5;
     while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
     world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
-    set_rate(world);
+    cal_world_set_rate(world);
+    world->start_rate = world->def.group_rate;
 }
 
 // What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of
@@ -384,6 +415,7 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
         return status;
     }
     world->started = true;
+    if (running) cal_world_set_rate(world);
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
     if (status == CAL_OK && running) status = slower ? cal_world_begin_all(world, error) : begin_groups(world, error);
     if (status == CAL_OK && cal_world_admit_energy(world) != CAL_OK)

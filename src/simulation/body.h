@@ -18,6 +18,7 @@ typedef struct cal_motion_bounds {
     double turn, twist;     // the largest turning rate and its largest derivative
     double until;           // these hold until then, not longer than was asked for
     bool loose;             // of a driven body: slack is of any of its points
+    bool unspun;            // turn and twist are those of the axis of its symmetry: about that it may turn as it likes
 } cal_motion_bounds;
 
 // Where the numbers of a body are in a state; NULL: it has none such.
@@ -65,7 +66,10 @@ typedef struct cal_sim_body {
     bool pushed;             // a callback may give it a torque
     bool spinning;           // turning matters: it is no ball about its centre
     bool flying;             // its course is known (motion/trajectory.c)
-    int series;              // of a free body: where the series is in a state's numbers
+    // Of a free body: 1 + the principal axis about which its shapes and moments are symmetric, so that turning about it moves no point of its
+    // surface; 0: there is none, or they are balls.
+    int8_t symmetric;
+    int series; // of a free body: where the series is in a state's numbers
     double reach;
     double box_end; // until when its swept box holds it
     int box_event;

@@ -47,6 +47,8 @@ cal_status cal_world_admit(cal_world* world, cal_error* error);
 cal_status cal_world_prepare_new(cal_world* world, cal_error* error);
 // What is slow goes by the sizes of the bodies that there are; whether that is another number than before.
 bool cal_world_set_speeds(cal_world* world);
+// How often groups are checked: as at the start, and more often where smaller bodies have come since.
+void cal_world_set_rate(cal_world* world);
 // Everything that moves begins anew at the world's time.
 cal_status cal_world_begin_all(cal_world* world, cal_error* error);
 // Ends the pairs, boxes, events and the component of a body that has begun, or was about to: what it is made of stays.

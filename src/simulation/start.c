@@ -12,7 +12,8 @@
 #include "simulation/world.h"
 #include <string.h>
 
-#define ROUND 1e-13 // moments that differ by less, relative, are equal
+#define ROUND 1e-13     // moments that differ by less, relative, are equal
+#define SYMMETRIC 1e-13 // of a size, of a moment: what rounding makes of something symmetric
 enum { MOST_BALLS = 64 };
 
 // --- Masses -------------------------------------------------------------------------------------------------------------------
@@ -165,6 +166,50 @@ static bool make_solid(cal_sim_body* part) {
     return part->solid != NULL;
 }
 
+// The axis of a shape about which it is symmetric, in its own frame: 0, 1, 2; −1: any (a ball); −2: none.
+static int axis_of(const cal_shape_def* shape) {
+    const double* size = shape->size;
+    if (shape->kind == CAL_SPHERE) return -1;
+    if (shape->kind == CAL_CAPSULE || shape->kind == CAL_CYLINDER) return 2;
+    for (int i = 0; shape->kind == CAL_ELLIPSOID && i < 3; i++)
+        if (size[(i + 1) % 3] == size[(i + 2) % 3]) return i;
+    return -2;
+}
+
+// Whether all shapes are symmetric about a principal axis, to rounding.
+static bool are_shapes_symmetric(const cal_sim_body* part, const double axis[3]) {
+    for (int i = 0; i < part->shape_count; i++) {
+        const cal_shape_def* shape = &part->shapes[i];
+        const int own = axis_of(shape);
+        double R[9], arm[3], off[3];
+        if (own == -2) return false;
+        for (int k = 0; k < 3; k++) arm[k] = shape->position[k] - part->offset[k];
+        cal_cross3(arm, axis, off);
+        if (sqrt(cal_dot3(off, off)) > SYMMETRIC * part->reach) return false;
+        if (own < 0) continue;
+        cal_quaternion_matrix(shape->quaternion, R);
+        const double direction[3] = {R[own], R[3 + own], R[6 + own]};
+        cal_cross3(direction, axis, off);
+        if (sqrt(cal_dot3(off, off)) > SYMMETRIC) return false;
+    }
+    return true;
+}
+
+// The principal axis of symmetry, counted from 1; 0: there is none. Moments about the two others are equal, and that about it is another one, so
+// that how fast it turns about them stays the same (motion/trajectory.c).
+static int8_t symmetry_of(const cal_sim_body* part) {
+    const double* I = part->inertia;
+    double R[9];
+    if (part->form == CAL_FORM_BALLS || part->round || !(part->mass > 0.0)) return 0;
+    cal_quaternion_matrix(part->turn, R);
+    for (int i = 0; i < 3; i++) {
+        const double a = I[(i + 1) % 3], b = I[(i + 2) % 3], axis[3] = {R[i], R[3 + i], R[6 + i]};
+        if (fabs(a - b) > SYMMETRIC * a || fabs(I[i] - a) < 1e-3 * a) continue;
+        return are_shapes_symmetric(part, axis) ? (int8_t)(i + 1) : 0;
+    }
+    return 0;
+}
+
 static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     find_form(part);
@@ -188,6 +233,7 @@ static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     }
     const double* center = part->balls[0];
     part->spinning = part->form != CAL_FORM_BALLS || part->ball_count > 1 || cal_dot3(center, center) > 0.0;
+    part->symmetric = symmetry_of(part);
     if (part->form != CAL_FORM_BLOCK && part->form != CAL_FORM_PLANE) return CAL_OK;
     if (!make_solid(part)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
     cal_solid* solid = part->solid;
@@ -313,7 +359,8 @@ static bool take_over(cal_sim_body* part, cal_sim_body* like) {
     }
     if (like->geometry != NULL) part->geometry = cal_geometry_share(like->geometry);
     part->form = like->form, part->category = like->category, part->mask = like->mask;
-    part->round = like->round, part->pushed = like->pushed, part->spinning = like->spinning;
+    part->round = like->round, part->pushed = like->pushed, part->spinning = like->spinning,
+    part->symmetric = like->symmetric;
     part->ball_count = like->ball_count, part->reach = like->reach, part->mass = like->mass;
     memcpy(part->inertia, like->inertia, sizeof part->inertia);
     memcpy(part->offset, like->offset, sizeof part->offset);

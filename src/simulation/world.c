@@ -35,7 +35,7 @@ cal_world_def cal_default_world_def(void) {
                            .tolerance = 1e-8,
                            .group_tolerance = 1e-4,
                            .group = "implicit",
-                           .group_rate = 100.0,
+                           .group_rate = 0.0,
                            .restitution = -1.0,
                            .friction = -1.0,
                            .cookie = WORLD_COOKIE};
@@ -50,9 +50,10 @@ static cal_status check_def(const cal_world_def* def, cal_error* error) {
     if (def->cookie != WORLD_COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the world's definition must come from cal_default_world_def");
     if (!cal_all_finite(def->gravity, 3)) return cal_fail(error, CAL_BAD_ARGUMENT, "gravity is not a number");
-    if (!(def->step > 0.0) || !(def->group_rate > 0.0) || !isfinite(def->group_rate))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "the step (%g) and the rate of group checks (%g) must be above zero",
-                        def->step, def->group_rate);
+    if (!(def->step > 0.0) || !(def->group_rate >= 0.0) || !isfinite(def->group_rate))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "the step (%g) must be above zero, and the rate of group checks (%g) not below it", def->step,
+                        def->group_rate);
     if (!(def->tolerance > 0.0) || def->tolerance > 1e-2 || !(def->group_tolerance > 0.0) || def->group_tolerance > 0.1)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "the tolerance (%g) must be above 0 and at most 0.01, that of groups (%g) at "

@@ -83,8 +83,9 @@ struct cal_world {
     // Whether time gets on (event/progress.c): events since `from`, and the latest one of them.
     int64_t watch_events;
     double watch_from, watch_best;
-    double lag;    // how far behind `now` that is: only what forces rollbacks needs more than zero
-    double window; // searches begin at multiples of it, or where a motion does
+    double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
+    double window;     // searches begin at multiples of it, or where a motion does
+    double start_rate; // of group checks, 1/s: what comes later may make it more
     double contact_speed;
     // What gravity gives between two group checks, or without gravity a little of a size: slower is at rest.
     double slow;

@@ -125,16 +125,40 @@ static cal_status apply_impulses(cal_system* system) {
     return status;
 }
 
-// Those that would not go further from their stop than the tolerance, v² / 2 a, or leave it more slowly than counts.
+// Whether a joint would not go further from its stop than the tolerance, v² / 2 a, or leaves it more slowly than counts.
+static bool is_calm(const cal_system* system, int i, double acceleration) {
+    const cal_friction* f = &system->friction;
+    const bool upper = cal_system_at_stop(system, i, system->q, true);
+    const double speed = speed_into(system, i, upper), into = upper ? acceleration : -acceleration;
+    return into > 0.0 && (speed * speed <= 2.0 * into * system->settings.absolute || -speed <= f->slow[i]);
+}
+
+// Those that are. Where one rests, others may be pressed against their stops that would leave them otherwise: accelerations are those with the
+// forces of the stops that joints rest on so far, until no joint is added. Answers are those of the impact.
 static cal_status find_calm(cal_system* system) {
     cal_friction* f = &system->friction;
+    const int n = f->resting;
     const cal_status status =
         cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
-    for (int k = 0; !status && k < f->resting; k++) {
-        const int i = f->candidate[k];
-        const bool upper = cal_system_at_stop(system, i, system->q, true);
-        const double speed = speed_into(system, i, upper), a = f->acceleration[f->degree[i]], into = upper ? a : -a;
-        f->calm[i] = into > 0.0 && (speed * speed <= 2.0 * into * system->settings.absolute || -speed <= f->slow[i]);
+    bool added = !status, any = false;
+    for (int k = 0; !status && k < n; k++) f->free[k] = f->acceleration[f->degree[f->candidate[k]]];
+    while (added) {
+        added = false;
+        for (int k = 0; any && k < n; k++) {
+            const int i = f->candidate[k];
+            const bool upper = cal_system_at_stop(system, i, system->q, true);
+            f->low[k] = f->calm[i] && upper ? -(double)INFINITY : 0.0;
+            f->high[k] = f->calm[i] && !upper ? (double)INFINITY : 0.0;
+        }
+        if (any) cal_friction_find_sides(f);
+        for (int k = 0; k < n; k++) {
+            const int i = f->candidate[k];
+            double a = f->free[k];
+            for (int other = 0; any && other < n; other++) a += f->answer[k * f->count + other] * f->force[other];
+            if (f->calm[i] || !is_calm(system, i, a)) continue;
+            f->calm[i] = added = true;
+        }
+        any = any || added;
     }
     return status;
 }

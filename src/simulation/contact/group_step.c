@@ -64,8 +64,12 @@ static cal_status find_step(cal_world* world, int component, const double* numbe
     }
 }
 
+static double lifted_by_nobody(const cal_contact_group* g, const cal_group_report* report) {
+    return g->restless ? 0.0 : fmax(report->closing, 0.0);
+}
+
 // What a step from one state's numbers to another's does to the energy, and who did it. *gain: what nobody did, and was there before it
-// was slowed down.
+// was slowed down; bodies that were moved apart upwards were lifted by nobody, where nothing is driven.
 static cal_status count_flows(cal_world* world, int component, double time, const double* from, double* to,
                               double length, const cal_group_report* report, double* gain, double* known) {
     double energy[2] = {0.0, 0.0}, work = 0.0;
@@ -81,7 +85,7 @@ static cal_status count_flows(cal_world* world, int component, double time, cons
     flows->moved += fabs(work);
     flows->closing += report->closing;
     flows->loss += world->group_ops->stores ? lost : fmax(lost, 0.0);
-    *gain = world->group_ops->stores ? 0.0 : fmax(-lost, 0.0) + report->slowed;
+    *gain = world->group_ops->stores ? 0.0 : fmax(lifted_by_nobody(g, report) - lost, 0.0) + report->slowed;
     *known = rounding * (fabs(energy[0]) + fabs(energy[1])) + g->group.tolerance * fabs(work);
     return status;
 }
@@ -116,13 +120,16 @@ static cal_status gains_much(cal_world* world, int component, const double* numb
     return status;
 }
 
-// Free bodies lose what they have gained, as multibodies do (group_energy.c).
-static cal_status take_away(cal_world* world, int component, double gain, double* trial) {
+// Free bodies lose what they have gained, as multibodies do (group_energy.c). closing: what of the gain moving bodies apart has added, which is
+// accounted for; taking it away is a loss.
+static cal_status take_away(cal_world* world, int component, double gain, double closing, double* trial) {
     const cal_contact_group* g = world->components[component].group;
     double T = 0.0;
     const cal_status status = find_kinetic(world, component, trial, &T);
     const double factor = sqrt(fmax(1.0 - gain / T, 0.0));
     for (int i = 0; T > 0.0 && i < g->group.v_count; i++) trial[g->at_v + i] *= factor;
+    cal_group_flows(world, component, trial)->loss +=
+        fmax(closing - gain + fmin(gain, T), 0.0) - fmax(closing - gain, 0.0);
     return status;
 }
 
@@ -149,7 +156,8 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
         part.end = interval->time + 0.5 * length;
         if (!again) interval->time = reached.time;
         if (!again && gains && !cal_group_varies(&world->components[component].group->group))
-            status = take_away(world, component, gain, trial);
+            status =
+                take_away(world, component, gain, lifted_by_nobody(world->components[component].group, out), trial);
         if (status != CAL_OK) return cal_fail(error, status, "out of memory for a contact group");
     }
     out->rejected = rejected, out->solves = solves, out->newton = newton;

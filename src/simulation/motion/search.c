@@ -82,6 +82,13 @@ static cal_sweep sweep_of(const cal_chase* c, int which) {
         sweep.w[i] = c->part[which]->spinning ? at->w[i] : 0.0;
         sweep.acceleration[i] = limits->acceleration[i];
     }
+    // Turned back about its axis all the time, a body of revolution looks the same.
+    if (limits->unspun) {
+        const int axis = c->part[which]->symmetric - 1;
+        double along = 0.0;
+        for (int i = 0; i < 3; i++) along += at->pose.rotation[3 * i + axis] * at->w[i];
+        for (int i = 0; i < 3; i++) sweep.w[i] -= along * at->pose.rotation[3 * i + axis];
+    }
     return sweep;
 }
 

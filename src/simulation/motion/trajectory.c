@@ -415,11 +415,28 @@ static double largest_turn(const cal_sim_body* part, const double w[3], const do
     return fmin(sqrt(momentum) / least, sqrt(energy / least));
 }
 
+// A body of revolution that nothing turns: how fast its axis turns, which stays the same, since Σ Iᵢ (I₃ − Iᵢ) ωᵢ² does; and the derivative of that
+// vector, d × ḋ. The axis d goes about the angular momentum at a constant rate Ω and at a constant angle θ: |d × ḋ| = Ω sin θ, and |d × d̈| =
+// Ω² sin θ cos θ, which is |d × ḋ| I₃ ω₃ / I₁.
+static bool has_still_axis(const cal_sim_body* part, const double* data) {
+    return part->symmetric > 0 && !has_torque(data);
+}
+
+static double axis_turn(const cal_sim_body* part, const double* data, double* twist) {
+    const int i = part->symmetric - 1, j = (i + 1) % 3, k = (i + 2) % 3;
+    const double *w = data + CAL_AT_ANGULAR, turn = (1.0 + MARGIN) * sqrt(w[j] * w[j] + w[k] * w[k]);
+    const double about = part->inertia[i] / part->inertia[j] * fabs(w[i]);
+    *twist = (1.0 + MARGIN) * turn * about + EQUAL * turn * turn;
+    return turn;
+}
+
 // The same over a time after a state; 0 where turning does not matter. A body with equal moments has a series where a torque acts.
 static double turning_bound(const cal_sim_body* part, const double* data, double h) {
     const double* w = data + CAL_AT_ANGULAR;
     const double* series = data + part->series;
+    double twist;
     if (!part->spinning) return 0.0;
+    if (has_still_axis(part, data)) return axis_turn(part, data, &twist);
     if (!part->round && !is_series(series)) return series[(int)CAL_SERIES_FORM + (int)CAL_TURN_FASTEST];
     return part->round ? sqrt(cal_dot3(w, w)) : largest_turn(part, w, data + CAL_AT_TORQUE, h);
 }
@@ -484,7 +501,10 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     out->until = fmin(until, motion_end(&c->queue, n));
     out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
     const double* series = data + part->series;
-    if (part->spinning && !part->round)
+    out->unspun = part->spinning && has_still_axis(part, data);
+    if (out->unspun)
+        out->turn = axis_turn(part, data, &out->twist);
+    else if (part->spinning && !part->round)
         out->twist = is_series(series) ? largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn)
                                        : series[(int)CAL_SERIES_FORM + (int)CAL_TURN_TWIST];
     return CAL_OK;

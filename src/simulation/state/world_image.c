@@ -438,7 +438,8 @@ static void take_over(cal_world* world, cal_world_parts* p) {
             world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
     for (int i = 0; i < world->multibody_count; i++)
         if (p->multibodies[i].identity != 0) take_multibody(world->multibodies[i], &p->multibodies[i]);
-    (void)cal_world_set_speeds(world); // of what there is now
+    cal_world_set_rate(world); // of what there is now, and so on
+    (void)cal_world_set_speeds(world);
     cal_world_count_bodies(world);
 }
 
