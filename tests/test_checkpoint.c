@@ -395,7 +395,6 @@ static void give_back(void* memory, void* user) {
 
 // Whatever a file of some kilobytes says of sizes, nobody asks for more than a few times as many bytes.
 static void asks_for_no_more_than_the_file_has(const char* name, double time) {
-    static const uint64_t sizes[] = {(uint64_t)1 << 23, (uint64_t)1 << 40};
     const cal_allocator noting = {note_size, give_back, NULL};
     assert_int_equal(cal_set_allocator(&noting, NULL), CAL_OK);
     cal_model* model = cal_test_model(name);
@@ -409,6 +408,8 @@ static void asks_for_no_more_than_the_file_has(const char* name, double time) {
     unsigned char* bytes = read_all(path, &size);
     unsigned char* changed = malloc(size);
     assert_non_null(changed);
+    // More than there can be, and as many as there are words, which is less than they would take.
+    const uint64_t sizes[] = {(uint64_t)1 << 23, (uint64_t)1 << 40, size / 16};
     int refused = 0;
     // What says how much there is stands at the beginning of what it counts; the places of numbers are looked at here and there.
     for (size_t word = 1; word < size / 8 - 1; word += word < 400 ? 1 : 13)
