@@ -158,7 +158,8 @@ static defect inspect(FILE* file, double* count) {
     uint64_t sum = cal_hash_bytes(CAL_HASH_START, bytes, WORD);
     int64_t left = (int64_t)facts.st_size - 2 * WORD;
     if (left < 0 || left % WORD != 0) return DAMAGED;
-    *count = (double)(left / WORD);
+    const int64_t words = left / WORD;
+    *count = (double)words;
     while (left > 0) {
         const size_t wanted = left < CHUNK * WORD ? (size_t)left : CHUNK * WORD;
         if (fread(bytes, 1, wanted, file) != wanted) return ferror(file) ? UNREADABLE : DAMAGED;

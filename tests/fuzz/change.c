@@ -217,8 +217,9 @@ static void change_once(text* t, const fuzz_format* format) {
         if ((p = any(t, &f.attributes)) == NULL) break;
         length = (size_t)snprintf(made, LONGEST, "%s=\"", any_of(t, format->attributes));
         length += make_value(t, &f, format, made + length);
-        memcpy(made + length, "\" ", 2);
-        replace(t, (place){p->at, 0}, made, length + 2);
+        made[length++] = '"';
+        made[length++] = ' ';
+        replace(t, (place){p->at, 0}, made, length);
         break;
     case 7: // without one
         if ((p = any(t, &f.attributes)) != NULL) replace(t, *p, "", 0);

@@ -159,11 +159,12 @@ static const char* const mjcf_words[] = {
     "checker",    "gradient", "main",        "calder-start", "restitution", "",          NULL};
 
 static const char* const mjcf_elements[] = {
-    "<body name=\"n%d\" pos=\"%v\"><joint name=\"j%d\" type=\"hinge\" axis=\"%v\"/><geom type=\"sphere\" "
-    "size=\"%d\"/></body>",
+    ("<body name=\"n%d\" pos=\"%v\"><joint name=\"j%d\" type=\"hinge\" axis=\"%v\"/><geom type=\"sphere\" "
+     "size=\"%d\"/></body>"),
     "<body pos=\"%v\"><freejoint/><geom type=\"box\" size=\".1 .2 .1\"/></body>",
-    "<body name=\"k%d\" pos=\"%v\"><joint type=\"ball\" pos=\"%v\"/><inertial pos=\"%v\" mass=\"%d\" diaginertia=\"1 1 "
-    "1\"/></body>",
+    ("<body name=\"k%d\" pos=\"%v\"><joint type=\"ball\" pos=\"%v\"/><inertial pos=\"%v\" mass=\"%d\" diaginertia=\"1 "
+     "1 "
+     "1\"/></body>"),
     "<joint name=\"x%d\" type=\"slide\" axis=\"%v\" range=\"-1 %d\" stiffness=\"%d\" damping=\"%d\"/>",
     "<joint type=\"ball\" frictionloss=\"%d\"/>",
     "<freejoint/>",
@@ -186,11 +187,11 @@ static const char* const mjcf_elements[] = {
     "<equality><connect site1=\"%n\" site2=\"%n\"/></equality>",
     "<equality><tendon tendon1=\"%n\" polycoef=\"0 %d\"/></equality>",
     "<tendon><fixed name=\"t%d\" range=\"-1 %d\" stiffness=\"%d\"><joint joint=\"%n\" coef=\"%d\"/></fixed></tendon>",
-    "<tendon><spatial name=\"q%d\" limited=\"true\" range=\"0 %d\" damping=\"%d\"><site site=\"%n\"/><geom "
-    "geom=\"%n\"/><site "
-    "site=\"%n\"/></spatial></tendon>",
-    "<tendon><spatial frictionloss=\"%d\"><site site=\"%n\"/><pulley divisor=\"2\"/><site site=\"%n\"/><site "
-    "site=\"%n\"/></spatial></tendon>",
+    ("<tendon><spatial name=\"q%d\" limited=\"true\" range=\"0 %d\" damping=\"%d\"><site site=\"%n\"/><geom "
+     "geom=\"%n\"/><site "
+     "site=\"%n\"/></spatial></tendon>"),
+    ("<tendon><spatial frictionloss=\"%d\"><site site=\"%n\"/><pulley divisor=\"2\"/><site site=\"%n\"/><site "
+     "site=\"%n\"/></spatial></tendon>"),
     "<actuator><motor joint=\"%n\" gear=\"%d\"/></actuator>",
     "<actuator><position joint=\"%n\" kp=\"%d\" dampratio=\"1\"/></actuator>",
     "<actuator><velocity joint=\"%n\" kv=\"%d\" forcerange=\"-1 1\"/></actuator>",
@@ -258,13 +259,13 @@ static const char* const urdf_words[] = {
     "",         NULL};
 
 static const char* const urdf_elements[] = {
-    "<link name=\"l%d\"><inertial><origin xyz=\"%v\" rpy=\"%v\"/><mass value=\"%d\"/><inertia ixx=\"1\" iyy=\"%d\" "
-    "izz=\"1\" ixy=\"0\" "
-    "ixz=\"0\" iyz=\"0\"/></inertial></link>",
+    ("<link name=\"l%d\"><inertial><origin xyz=\"%v\" rpy=\"%v\"/><mass value=\"%d\"/><inertia ixx=\"1\" iyy=\"%d\" "
+     "izz=\"1\" ixy=\"0\" "
+     "ixz=\"0\" iyz=\"0\"/></inertial></link>"),
     "<link name=\"l%d\"/>",
-    "<joint name=\"j%d\" type=\"revolute\"><parent link=\"%n\"/><child link=\"%n\"/><axis xyz=\"%v\"/><limit "
-    "lower=\"-1\" "
-    "upper=\"%d\" effort=\"%d\" velocity=\"%d\"/></joint>",
+    ("<joint name=\"j%d\" type=\"revolute\"><parent link=\"%n\"/><child link=\"%n\"/><axis xyz=\"%v\"/><limit "
+     "lower=\"-1\" "
+     "upper=\"%d\" effort=\"%d\" velocity=\"%d\"/></joint>"),
     "<joint name=\"k%d\" type=\"planar\"><parent link=\"%n\"/><child link=\"%n\"/><axis xyz=\"%v\"/></joint>",
     "<mimic joint=\"%n\" multiplier=\"%d\" offset=\"%d\"/>",
     "<origin xyz=\"%v\" rpy=\"%v\"/>",
@@ -273,11 +274,11 @@ static const char* const urdf_elements[] = {
     "<limit lower=\"%d\" upper=\"%d\" effort=\"%d\" velocity=\"%d\"/>",
     "<collision><origin xyz=\"%v\"/><geometry><box size=\"%v\"/></geometry></collision>",
     "<collision><geometry><cylinder radius=\"%d\" length=\"%d\"/></geometry></collision>",
-    "<visual><geometry><sphere radius=\"%d\"/></geometry><material name=\"%n\"><color rgba=\"1 0 0 "
-    "1\"/></material></visual>",
+    ("<visual><geometry><sphere radius=\"%d\"/></geometry><material name=\"%n\"><color rgba=\"1 0 0 "
+     "1\"/></material></visual>"),
     "<collision><geometry><mesh filename=\"a.stl\" scale=\"%v\"/></geometry></collision>",
-    "<transmission name=\"t%d\"><type>transmission_interface/SimpleTransmission</type><joint name=\"%n\"/><actuator "
-    "name=\"a%d\"><mechanicalReduction>%d</mechanicalReduction></actuator></transmission>",
+    ("<transmission name=\"t%d\"><type>transmission_interface/SimpleTransmission</type><joint name=\"%n\"/><actuator "
+     "name=\"a%d\"><mechanicalReduction>%d</mechanicalReduction></actuator></transmission>"),
     "<safety_controller k_velocity=\"%d\" soft_lower_limit=\"%d\"/>",
     NULL};
 
