@@ -451,6 +451,132 @@ static void devices(void) {
     cal_machine_destroy(machine);
 }
 
+// --- A run that the first rank is asked about -------------------------------------------------------------------------------------
+
+enum { MOST_SHOWN = 2000 };
+
+// Numbers that a run shows, one after the other.
+typedef struct shown {
+    double numbers[MOST_SHOWN];
+    int count;
+} shown;
+
+static void show(shown* s, const double* numbers, int count) {
+    if (s->count + count > MOST_SHOWN) MPI_Abort(MPI_COMM_WORLD, 1);
+    memcpy(s->numbers + s->count, numbers, (size_t)count * sizeof *numbers);
+    s->count += count;
+}
+
+static bool count_shape(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh) {
+    (void)shape, (void)mesh;
+    ++*(int*)user;
+    return true;
+}
+
+// Everything that there is to see.
+static void look(cal_run* run, shown* s) {
+    const cal_model* model = cal_run_model(run);
+    double numbers[MOST_SHOWN], values[CAL_RUN_CHANNELS];
+    char text[4096];
+    int shapes = 0;
+    cal_run_pull pull;
+    const double time = cal_run_time(run);
+    show(s, &time, 1);
+    show(s, cal_run_q(run), cal_model_q_count(model));
+    show(s, cal_run_v(run), cal_model_v_count(model));
+    if (cal_run_poses(run, numbers, NULL) == CAL_OK) show(s, numbers, 7 * cal_run_body_count(run));
+    if (cal_run_energy(run, numbers, NULL) == CAL_OK) show(s, numbers, 2);
+    if (cal_run_joint_forces(run, numbers, NULL) == CAL_OK) show(s, numbers, 6 * cal_model_joint_count(model));
+    cal_run_get_pull(run, &pull);
+    const double others[] = {pull.body,
+                             pull.force[0],
+                             (double)cal_run_body_motion(run, 0),
+                             (double)(cal_run_hash(run) >> 12),
+                             (double)cal_run_shapes(run, count_shape, &shapes),
+                             shapes,
+                             (double)strlen(cal_run_body_name(run, 0, text, sizeof text)),
+                             (double)cal_run_describe(run, 0, text, sizeof text)};
+    show(s, others, sizeof others / sizeof others[0]);
+    (void)cal_run_read(run, values, NULL); // rates are the clock's
+    (void)cal_run_advise(run, 1e-3, text, sizeof text);
+}
+
+// What a page does, and what it shows on the way.
+static void use(cal_run* run, shown* s) {
+    const cal_model* model = cal_run_model(run);
+    const int last = cal_run_body_count(run) - 1;
+    const double point[3] = {0.01, 0, 0}, target[3] = {0.3, 0.2, 0.1};
+    double q[200], v[200], control[100];
+    bool reached;
+    cal_run_settings settings;
+    cal_facts* facts = NULL;
+    for (int i = 0; i < 100; i++) control[i] = 0.1;
+    memcpy(q, cal_run_q(run), (size_t)cal_model_q_count(model) * sizeof *q);
+    for (int i = 0; i < 200; i++) v[i] = 0.01 * i;
+    (void)cal_run_approach(run, 0.01, &reached, NULL);
+    look(run, s);
+    (void)cal_run_grab(run, last, point, NULL);
+    cal_run_drag(run, target);
+    (void)cal_run_advance(run, 0.02, NULL);
+    look(run, s);
+    cal_run_drop(run);
+    (void)cal_run_drive(run, NULL, control, NULL);
+    (void)cal_run_drive(run, v, NULL, NULL);
+    (void)cal_run_advance(run, 0.03, NULL);
+    look(run, s);
+    if (cal_model_constraint_count(model) > 0) {
+        (void)cal_run_disconnect(run, 0, NULL);
+        (void)cal_run_advance(run, 0.031, NULL);
+        (void)cal_run_connect(run, 0, CAL_CONNECT_INELASTIC, NULL);
+        (void)cal_run_advance(run, 0.032, NULL);
+        look(run, s);
+    } else {
+        (void)cal_run_set(run, 0.05, q, v, NULL);
+        (void)cal_run_set(run, 0.05, NULL, v, NULL);
+        (void)cal_run_advance(run, 0.06, NULL);
+        look(run, s);
+    }
+    (void)cal_run_reset(run, NULL);
+    look(run, s);
+    cal_run_get_settings(run, &settings);
+    if (cal_facts_create(&facts, NULL) == CAL_OK) cal_run_report(run, facts);
+    const double said = (double)cal_facts_count(facts) > 0;
+    show(s, &said, 1);
+    cal_facts_destroy(facts);
+}
+
+// What the first rank is shown of a run that all do together is what one core shows, to the bit.
+static void watched(const char* name, cal_machine* machine) {
+    static shown alone_shown, together;
+    cal_model* model = NULL;
+    cal_run *one = NULL, *own = NULL, *shared = NULL;
+    cal_error error = {.text = ""};
+    cal_run_sim_def def = cal_default_run_sim_def();
+    alone_shown.count = together.count = 0;
+    if (cal_model_generate(name, &model, &error) || cal_run_create_sim(model, &def, &one, &error) ||
+        cal_run_begin(one, false, NULL, &error))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    def.sim.machine = machine;
+    if (cal_run_create_sim(model, &def, &own, &error) || cal_run_begin(own, false, NULL, &error) ||
+        cal_run_create_ranks(MPI_COMM_WORLD, own, &shared, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (rank == 0) {
+        use(one, &alone_shown);
+        use(shared, &together);
+    } else if (cal_run_follow(shared, &error) != CAL_OK)
+        fprintf(stderr, "%s\n", error.text), MPI_Abort(MPI_COMM_WORLD, 1);
+    const bool leads = rank == 0 && cal_run_follow(shared, &error) == CAL_BAD_ARGUMENT;
+    cal_run_destroy(shared);
+    expect(rank > 0 || leads, "the first rank follows", name);
+    expect(together.count == alone_shown.count &&
+               memcmp(together.numbers, alone_shown.numbers, (size_t)together.count * sizeof *together.numbers) == 0,
+           "a run on ranks shows something else than one core", name);
+    cal_run_destroy(one);
+    cal_model_destroy(model);
+}
+
 // What is called wrongly says so, on every rank.
 static void refusals(void) {
     cal_machine *made = NULL, *serial = NULL;
@@ -472,6 +598,11 @@ static void refusals(void) {
     expect(cal_run_create_ranks(MPI_COMM_WORLD, NULL, &shared, &error) == CAL_BAD_ARGUMENT, "no run", error.text);
     expect(cal_run_create_ranks(MPI_COMM_WORLD, run, NULL, &error) == CAL_BAD_ARGUMENT, "a run for nobody", error.text);
     expect(cal_run_create_ranks(MPI_COMM_NULL, run, &shared, &error) == CAL_BAD_ARGUMENT, "nobody's run", error.text);
+    cal_run* many = NULL;
+    const cal_run_ensemble_def ensemble = cal_default_run_ensemble_def();
+    if (cal_run_create_ensemble(model, &ensemble, &many, &error)) MPI_Abort(MPI_COMM_WORLD, 1);
+    expect(cal_run_create_ranks(MPI_COMM_WORLD, many, &shared, &error) == CAL_NOT_AVAILABLE, "many runs", error.text);
+    cal_run_destroy(many);
     expect(cal_run_follow(NULL, &error) == CAL_BAD_ARGUMENT, "following nothing", error.text);
     expect(cal_run_follow(run, &error) == CAL_BAD_ARGUMENT, "following one core", error.text);
     // One rank has no memory: none gets a run, and none waits.
@@ -552,6 +683,9 @@ int main(int argc, char** argv) {
     forward(machine);
     disagreement(machine);
     refusals();
+    watched("stickman", machine);
+    watched("fourbar:n=2", machine);
+    watched("chain:n=6", machine);
     cal_machine_destroy(machine);
     if (rank == 0) printf("%d passed, %d failed\n", failures == 0, failures);
     MPI_Finalize();

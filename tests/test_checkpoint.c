@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 static const double END = 0.4;
@@ -350,6 +351,92 @@ static void refuses_what_is_damaged(void** unused) {
     cal_model_destroy(model);
 }
 
+// Writes a file whose checksum fits, whatever its words are.
+static void write_with_checksum(unsigned char* bytes, size_t size) {
+    const uint64_t sum = cal_hash_bytes(CAL_HASH_START, bytes, size - 8);
+    for (int k = 0; k < 8; k++) bytes[size - 8 + (size_t)k] = (unsigned char)(sum >> 8 * k);
+    write_all(bytes, size);
+}
+
+static void set_word(unsigned char* bytes, size_t word, uint64_t value) {
+    for (int k = 0; k < 8; k++) bytes[8 * word + (size_t)k] = (unsigned char)(value >> 8 * k);
+}
+
+static void ends_texts_where_their_places_do(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("chain:n=2");
+    subject s = open_simply(model, "gear");
+    save(&s);
+    size_t size;
+    unsigned char* bytes = read_all(path, &size);
+    memset(bytes + 8, 'A', 400); // all that says what it is of, and more
+    write_with_checksum(bytes, size);
+    cal_error error = {CAL_OK, ""};
+    assert_int_not_equal(cal_sim_load(s.sim, path, &error), CAL_OK);
+    assert_non_null(strstr(error.text, "AAAAAAAA"));
+    assert_null(strstr(error.text, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")); // 32
+    free(bytes);
+    close_subject(&s);
+    cal_model_destroy(model);
+}
+
+static size_t most_asked;
+
+static void* note_size(size_t size, void* user) {
+    (void)user;
+    if (size > most_asked) most_asked = size;
+    return size < (size_t)1 << 32 ? malloc(size) : NULL;
+}
+
+static void give_back(void* memory, void* user) {
+    (void)user;
+    free(memory);
+}
+
+// Whatever a file of some kilobytes says of sizes, nobody asks for more than a few times as many bytes.
+static void asks_for_no_more_than_the_file_has(const char* name, double time) {
+    const cal_allocator noting = {note_size, give_back, NULL};
+    assert_int_equal(cal_set_allocator(&noting, NULL), CAL_OK);
+    cal_model* model = cal_test_model(name);
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim *sim = NULL, *other = NULL;
+    assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+    assert_int_equal(cal_sim_create(model, &def, &other, NULL), CAL_OK);
+    assert_int_equal(cal_sim_advance(sim, time, NULL), CAL_OK);
+    assert_int_equal(cal_sim_save(sim, path, NULL), CAL_OK);
+    size_t size;
+    unsigned char* bytes = read_all(path, &size);
+    unsigned char* changed = malloc(size);
+    assert_non_null(changed);
+    // More than there can be, and as many as there are words, which is less than they would take.
+    const uint64_t sizes[] = {(uint64_t)1 << 23, (uint64_t)1 << 40, size / 16};
+    int refused = 0;
+    // What says how much there is stands at the beginning of what it counts; the places of numbers are looked at here and there.
+    for (size_t word = 1; word < size / 8 - 1; word += word < 400 ? 1 : 13)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            memcpy(changed, bytes, size);
+            set_word(changed, word, sizes[k]);
+            write_with_checksum(changed, size);
+            most_asked = 0;
+            refused += cal_sim_load(other, path, NULL) != CAL_OK;
+            if (most_asked > 64 * size + 100000)
+                fail_msg("%s: %zu bytes asked for, since word %zu of a file of %zu bytes is %llu", name, most_asked,
+                         word, size, (unsigned long long)sizes[k]);
+        }
+    assert_true(refused > 40);
+    free(bytes), free(changed);
+    cal_sim_destroy(sim);
+    cal_sim_destroy(other);
+    cal_model_destroy(model);
+    assert_int_equal(cal_set_allocator(NULL, NULL), CAL_OK);
+}
+
+static void believes_no_sizes(void** unused) {
+    (void)unused;
+    asks_for_no_more_than_the_file_has("chain:n=2", 0.1);
+    asks_for_no_more_than_the_file_has("stickman:floor=1", 0.01); // with events
+}
+
 // --- Failing ---------------------------------------------------------------------------------------------------------
 
 static int count_files(void) {
@@ -478,6 +565,8 @@ int main(void) {
         cmocka_unit_test(keeps_what_drives_it),
         cmocka_unit_test(refuses_what_belongs_to_another_simulation),
         cmocka_unit_test(refuses_what_is_damaged),
+        cmocka_unit_test(ends_texts_where_their_places_do),
+        cmocka_unit_test(believes_no_sizes),
         cmocka_unit_test(leaves_the_old_file_when_the_disk_is_full),
         cmocka_unit_test(tells_when_a_place_cannot_be_written),
         cmocka_unit_test(survives_a_lack_of_memory),

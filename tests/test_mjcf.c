@@ -424,6 +424,10 @@ static void what_is_wrong_is_refused_in_one_line(void** unused) {
                    "to itself");
     expect_refusal("<mujoco><worldbody>" TWO_ARMS "</worldbody><actuator><motor joint='x'/></actuator></mujoco>",
                    "no joint \"x\"");
+    // A joint's number is not taken for a site's.
+    expect_refusal("<mujoco><worldbody>" TWO_ARMS
+                   "</worldbody><actuator><position joint='ja' site='s'/></actuator></mujoco>",
+                   "it has a joint and a site");
     expect_refusal("<mujoco><compiler autolimits='false'/><worldbody>" TWO_ARMS
                    "</worldbody><actuator><motor joint='ja' ctrlrange='0 1'/></actuator></mujoco>",
                    "autolimits");

@@ -202,6 +202,26 @@ class Ranks(unittest.TestCase):
             with open(path) as file:
                 self.assertEqual(len(file.read().splitlines()), 5)
 
+    # Somebody else ends MPI before, as mpi4py may.
+    ENDED = """if True:
+        import ctypes
+        import calder
+        import calder._mpi
+        assert calder._mpi.rank() == 0
+        assert ctypes.CDLL(calder._mpi.__file__).MPI_Finalize() == 0
+        for ask in calder._mpi.rank, lambda: calder.Simulation(calder.generate("chain"), machine="mpi"):
+            try:
+                ask()
+                raise SystemExit("ranks that are gone are believed")
+            except RuntimeError as error:
+                assert "finalized" in str(error), error
+        """
+
+    @unittest.skipUnless(os.environ.get("CALDER_MPIRUN"), "MPI is not here")
+    def test_ranks_that_have_ended_are_an_error(self):
+        run = subprocess.run([sys.executable, "-c", self.ENDED], capture_output=True, text=True, timeout=600)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

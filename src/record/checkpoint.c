@@ -31,7 +31,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD = CAL_WORD, TEXT = 32, MOST_PUSHES = 1 << 24 };
+enum { WORD = CAL_WORD, TEXT = 32, PUSH = 10 }; // PUSH: words of one
 
 // Only words, so that it can be moved as it is; texts are padded with zeros.
 typedef struct identity {
@@ -280,7 +280,7 @@ static void set_moment(cal_system* system, const moment* m) {
 
 static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
-        double words[10] = {0};
+        double words[PUSH] = {0};
         cal_outer_force* p = pushes ? &pushes[i] : NULL;
         if (s->writes && p) {
             words[0] = p->body;
@@ -288,7 +288,7 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64
             memcpy(words + 4, p->torque, sizeof p->torque);
             memcpy(words + 7, p->point, sizeof p->point);
         }
-        cal_checkpoint_buffer_move(s, words, sizeof words / WORD);
+        cal_checkpoint_buffer_move(s, words, PUSH);
         if (s->writes || !p) continue;
         p->body = cal_is_index(words[0], INT32_MAX - 1) ? (int)words[0] : CAL_NONE;
         memcpy(p->force, words + 1, sizeof p->force);
@@ -439,10 +439,10 @@ static cal_status fail_unsound(const char* path, cal_error* error) {
     return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "holds numbers that no simulation has", path);
 }
 
-// Whether the numbers that come one by one fit into what a simulation has for them.
-static bool is_sound(const moment* m) {
+// Whether the numbers that come one by one fit into what a simulation has for them, and pushes into what is left of the file.
+static bool is_sound(const moment* m, size_t left) {
     const int64_t narrow[] = {m->order, m->last_order, m->attempts, m->singularities};
-    bool good = m->pushes >= 0 && m->pushes <= MOST_PUSHES && isfinite(m->direction_time) &&
+    bool good = cal_is_count(m->pushes) && (uint64_t)m->pushes <= left / PUSH && isfinite(m->direction_time) &&
                 isfinite(m->direction_distance) && m->due_constraint >= INT32_MIN && m->due_constraint <= INT32_MAX;
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) good = good && cal_is_count(narrow[i]);
     return good;
@@ -460,7 +460,7 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     moment then = {0};
     cal_checkpoint_buffer_move(s, &then, sizeof then / WORD);
     cal_status read = cal_checkpoint_buffer_check(s, error);
-    if (!read && !is_sound(&then)) read = fail_unsound(path, error);
+    if (!read && !is_sound(&then, s->left)) read = fail_unsound(path, error);
     if (read) return read;
     set_moment(&copy, &then);
     if (!system->ops) cal_system_count_from(&copy, &copy.report);
@@ -510,6 +510,8 @@ static cal_status load(cal_system* system, const char* path, cal_error* error) {
     identity theirs;
     cal_checkpoint_buffer_move(&words, &theirs, sizeof theirs / WORD);
     status = cal_checkpoint_buffer_check(&words, error);
+    // Whatever the file has, a text ends where its place does.
+    theirs.version[TEXT - 1] = theirs.solver[TEXT - 1] = theirs.algorithm[TEXT - 1] = '\0';
     uint64_t first;
     memcpy(&first, &theirs, sizeof first);
     if (!status && cal_snapshot_has_events(first))
@@ -531,7 +533,8 @@ static cal_status read_image(cal_checkpoint_buffer* words, const char* path, cal
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         CAL_FROM_FILE "is of a simulation without events; this one has them: its shapes can touch",
                         path);
-    image->count = image->capacity = begin[1] > CAL_SNAPSHOT_HEAD ? (size_t)begin[1] : (size_t)CAL_SNAPSHOT_HEAD;
+    if (begin[1] < CAL_SNAPSHOT_HEAD || begin[1] - CAL_SNAPSHOT_HEAD > words->left) return fail_unsound(path, error);
+    image->count = image->capacity = (size_t)begin[1];
     image->words = cal_allocate(image->count, WORD);
     if (!image->words) return cal_fail(error, CAL_NO_MEMORY, "no memory to continue from '%.100s'", path);
     memcpy(image->words, begin, sizeof begin);

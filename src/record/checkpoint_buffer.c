@@ -103,6 +103,7 @@ void cal_checkpoint_buffer_move(cal_checkpoint_buffer* words, void* memory, size
         }
         get(words, numbers, n);
         share(words, numbers, (int)n);
+        words->left -= n < words->left ? n : words->left;
         if (place) memcpy(place, numbers, n * WORD);
     }
 }
@@ -146,8 +147,8 @@ cal_status cal_checkpoint_buffer_close(cal_checkpoint_buffer* words, cal_error* 
 
 typedef enum defect { SOUND, UNREADABLE, FOREIGN, ELSEWHERE, DAMAGED } defect;
 
-// Reads the file to its end and compares checksums; then stands after the magic.
-static defect inspect(FILE* file) {
+// Reads the file to its end and compares checksums; then stands after the magic, with so many words before the checksum.
+static defect inspect(FILE* file, double* count) {
     unsigned char bytes[CHUNK * WORD];
     struct stat facts;
     if (fstat(fileno(file), &facts) != 0) return UNREADABLE;
@@ -157,6 +158,8 @@ static defect inspect(FILE* file) {
     uint64_t sum = cal_hash_bytes(CAL_HASH_START, bytes, WORD);
     int64_t left = (int64_t)facts.st_size - 2 * WORD;
     if (left < 0 || left % WORD != 0) return DAMAGED;
+    const int64_t words = left / WORD;
+    *count = (double)words;
     while (left > 0) {
         const size_t wanted = left < CHUNK * WORD ? (size_t)left : CHUNK * WORD;
         if (fread(bytes, 1, wanted, file) != wanted) return ferror(file) ? UNREADABLE : DAMAGED;
@@ -171,15 +174,16 @@ static defect inspect(FILE* file) {
 cal_status cal_checkpoint_buffer_open(cal_checkpoint_buffer* words, const char* path, cal_machine* machine,
                                       cal_error* error) {
     *words = (cal_checkpoint_buffer){.machine = machine, .path = path};
-    double found[2] = {UNREADABLE, 0};
+    double found[3] = {UNREADABLE, 0, 0};
     if (is_first(machine)) {
         errno = 0;
         words->file = fopen(path, "rb");
-        if (words->file) found[0] = inspect(words->file);
+        if (words->file) found[0] = inspect(words->file, &found[2]);
         if (found[0] == UNREADABLE) note_problem(words);
         found[1] = words->problem;
     }
-    share(words, found, 2);
+    share(words, found, 3);
+    words->left = (size_t)found[2];
     cal_status status = explain(words, (int)found[1], error);
     if (!status && found[0] == FOREIGN)
         status = cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is not a checkpoint of Calder", path);

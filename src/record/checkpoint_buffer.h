@@ -20,6 +20,8 @@ typedef struct cal_checkpoint_buffer {
     FILE* file;    // NULL: another processor's, or it could not be opened
     bool writes;
     uint64_t checksum;
+    size_t
+        left; // words of a file that is read, on all processors: what a file says of its own size is compared with it
     int problem;       // errno of the first failure of the file
     cal_status status; // of the machine
 } cal_checkpoint_buffer;

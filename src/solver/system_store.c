@@ -138,7 +138,7 @@ bool cal_system_is_sound(const cal_system* system, const bool* waits) {
                  isfinite(decision->previous) && decision->order >= 0 && decision->order <= CAL_MAX_ORDER &&
                  report->order >= 0 && report->order <= CAL_MAX_ORDER && cal_is_count(system->attempts) &&
                  cal_is_count(system->singularities) && flow->points >= 0 && flow->points <= CAL_FLOW_POINTS &&
-                 flow->order >= 0 && flow->order <= flow->points;
+                 flow->order >= 0 && flow->order < CAL_FLOW_POINTS && flow->order <= flow->points;
     const int64_t counts[] = {report->steps,       report->rejected,
                               report->evaluations, report->jacobian_evaluations,
                               system->error_steps, system->account.steps};

@@ -1,6 +1,12 @@
 // URDF from anywhere, with and without repair.
 #include "calder/calder_read.h"
+#include "change.h"
+#include "formats.h"
 #include "fuzz.h"
+
+size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t count, size_t room, unsigned seed) {
+    return fuzz_change_xml(bytes, count, room, seed, &fuzz_urdf);
+}
 
 static void read_with(const uint8_t* bytes, size_t count, bool repair) {
     cal_read_options options = cal_default_read_options();

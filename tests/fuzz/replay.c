@@ -7,6 +7,7 @@
 // line says how many inputs there were. Where the compiler tells which ways were taken (gcc's -fsanitize-coverage=trace-pc) an input that
 // took a new one is kept, and changed further. The input that ends the process, or takes too long, is in the file FINDING, last-input.
 #define _POSIX_C_SOURCE 200809L
+#include "change.h"
 #include "fuzz.h"
 #include <dirent.h>
 #include <signal.h>
@@ -101,14 +102,11 @@ static void try_variants(const input* in, int variants) {
     }
 }
 
-// One of the files with a few changes; the room is twice the largest.
-static size_t change(uint8_t* out) {
+// A few changes of bytes, which know nothing of what they mean.
+size_t LLVMFuzzerMutate(uint8_t* out, size_t count, size_t room) {
     static const char* const words[] = {"0",       "-1",  "1e9", "1e-9",       "1e308",
                                         "-1e-308", "nan", "inf", "2147483647", "4294967296"};
-    const input* in = &files[below((size_t)file_count)];
-    size_t count = in->count;
-    memcpy(out, in->bytes, count);
-    for (size_t k = 1 + below(6); k > 0 && count > 0 && count < LARGEST; k--) {
+    for (size_t k = 1 + below(6); k > 0 && count > 0 && count + 64 <= room; k--) {
         const size_t at = below(count), length = 1 + below(count - at < 64 ? count - at : 64);
         const input* other = &files[below((size_t)file_count)];
         const char* word;
@@ -133,6 +131,19 @@ static size_t change(uint8_t* out) {
         }
     }
     return count;
+}
+
+// Which a target has that knows its inputs' form.
+#pragma weak LLVMFuzzerCustomMutator
+
+// One of the files, changed; the room is twice the largest.
+static size_t change(uint8_t* out) {
+    const input* in = &files[below((size_t)file_count)];
+    memcpy(out, in->bytes, in->count);
+    if (LLVMFuzzerCustomMutator != NULL)
+        return LLVMFuzzerCustomMutator(out, in->count, in->count > KEPT_LARGEST ? LARGEST : KEPT_LARGEST,
+                                       (unsigned)below(UINT32_MAX));
+    return LLVMFuzzerMutate(out, in->count, LARGEST + 64);
 }
 
 static void keep(const uint8_t* bytes, size_t count) {

@@ -67,6 +67,20 @@ static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor
     return NULL;
 }
 
+// Which of them an actuator acts on must not depend on who asks.
+static cal_status expect_one_target(cal_xml_node* node, cal_error* error) {
+    static const char* const names[] = {"joint", "jointinparent", "tendon", "cranksite", "site", "body"};
+    const char* first = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (cal_xml_text(node, names[i]) == NULL) continue;
+        if (first != NULL)
+            return cal_xml_fail(node, error, CAL_BAD_MODEL, "it has a %s and a %s; an actuator acts on one of them",
+                                first, names[i]);
+        first = names[i];
+    }
+    return CAL_OK;
+}
+
 static cal_status read_actuator(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_error* error) {
     mjcf_model* model = source->model;
     if (!mjcf_is_actuator(node)) {
@@ -77,6 +91,7 @@ static cal_status read_actuator(mjcf_source* source, cal_xml_node* node, const m
     MJCF_TRY(mjcf_class_of(source, node, "class", mjcf_main_class(source), &class, error));
     mjcf_actuator actuator = class->actuator;
     MJCF_TRY(mjcf_read_actuator(node, &actuator, error));
+    MJCF_TRY(expect_one_target(node, error));
     static const mjcf_reference targets[][2] = {{{"joint", MJCF_JOINT, true}},
                                                 {{"jointinparent", MJCF_JOINT, true}},
                                                 {{"tendon", MJCF_TENDON, true}},

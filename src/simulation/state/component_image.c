@@ -11,9 +11,10 @@
 #include "simulation/world.h"
 #include <string.h>
 
+enum { KIND, JUNCTION, CALLBACK, GROUP, TICK, WORDS };
+
 // A word each, all at once: there are many of them.
 static void move_knot(cal_image* image, cal_saved_state* knot) {
-    enum { KIND, JUNCTION, CALLBACK, GROUP, TICK, WORDS };
     int64_t words[WORDS] = {knot->kind, knot->junction, knot->callback, knot->group, knot->tick};
     cal_image_number(image, &knot->time);
     cal_image_words(image, words, WORDS);
@@ -32,7 +33,8 @@ static void move_states(cal_image* image, cal_queue* queue, int64_t first) {
     cal_image_long(image, &queue->tail);
     if (!image->writes) {
         const int64_t head = queue->head, tail = queue->tail, count = tail > head && head >= 0 ? tail - head : 0;
-        const bool sound = count > 0 && tail < INT64_MAX / 2 && (uint64_t)count <= image->count - image->at;
+        const size_t words = 1 + (size_t)WORDS + (size_t)queue->stride; // of a state, with its time
+        const bool sound = count > 0 && tail < INT64_MAX / 2 && (uint64_t)count <= (image->count - image->at) / words;
         queue->head = queue->tail = 0; // there is nothing to be moved where room is made
         if (!cal_image_check(image, sound)) return;
         if (!cal_queue_reserve(queue, count)) image->status = CAL_NO_MEMORY;
