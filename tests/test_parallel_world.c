@@ -111,6 +111,31 @@ static cal_machine* make_threads(int workers) {
     return machine;
 }
 
+// Gases in windows that are long for them: bodies go back to where others were earlier in the window, in their own domain and in another one.
+static void gases_that_go_back_have_one_history(void** state) {
+    (void)state;
+    static const struct {
+        int domains;
+        double window, forced;
+    } runs[] = {{4, 0.2, 0.0}, {7, 0.5, 0.0}, {3, 0.3, 0.1}};
+    static cal_test_history wanted, found;
+    for (size_t run = 0; run < sizeof runs / sizeof runs[0]; run++) {
+        const double time = CAL_TEST_SANITIZED ? 0.3 : 1.5;
+        cal_world_def def = cal_default_world_def();
+        cal_world* world = cal_test_scene("atoms:n=300", &def);
+        cal_test_take_history(world, time, &wanted);
+        cal_world_destroy(world);
+        def.forced_rollbacks = runs[run].forced;
+        world = cal_test_scene("atoms:n=300", &def);
+        divide(world, runs[run].domains, runs[run].window);
+        cal_test_take_history(world, time, &found);
+        cal_world_destroy(world);
+        char who[64];
+        snprintf(who, sizeof who, "gas in %d domains", runs[run].domains);
+        cal_test_compare_histories(&wanted, &found, who);
+    }
+}
+
 static void scenes_have_one_history(void** state) {
     (void)state;
     static const struct {
@@ -275,10 +300,11 @@ static void a_large_world_is_set_up_and_read_alike(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds_have_one_history),  cmocka_unit_test(rare_worlds_have_one_history),
-        cmocka_unit_test(scenes_have_one_history),         cmocka_unit_test(a_divided_world_is_changed_like_others),
-        cmocka_unit_test(a_price_does_not_change_history), cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
-        cmocka_unit_test(uneven_domains_are_divided_anew), cmocka_unit_test(what_stands_apart_is_divided_evenly),
+        cmocka_unit_test(random_worlds_have_one_history),         cmocka_unit_test(rare_worlds_have_one_history),
+        cmocka_unit_test(gases_that_go_back_have_one_history),    cmocka_unit_test(scenes_have_one_history),
+        cmocka_unit_test(a_divided_world_is_changed_like_others), cmocka_unit_test(a_price_does_not_change_history),
+        cmocka_unit_test(a_large_world_is_set_up_and_read_alike), cmocka_unit_test(uneven_domains_are_divided_anew),
+        cmocka_unit_test(what_stands_apart_is_divided_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -474,7 +474,7 @@ static cal_status take_look(cal_domains* d, cal_domain* own, int number, cal_err
     return status;
 }
 
-// What a domain keeps, after all have looked; and what it has to know of others before it runs again.
+// What a domain keeps, after all have looked; and what it has to know of others before it runs again. What is due is looked at along with it, where that waits for nobody.
 static void keep_pairs(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->later_count = 0;
@@ -483,6 +483,9 @@ static void keep_pairs(cal_domains* d, int domain) {
     if (own->status == CAL_OK) find_core(d, own);
     for (int k = 0; own->status == CAL_OK && k < d->look_count; k++)
         if (d->looks[k].keeper == domain) own->status = take_look(d, own, k, &own->error);
+    own->seen_due = own->status == CAL_OK && d->ran && !d->grouping && own->later_count == 0;
+    if (own->seen_due) look_at_own(d, domain);
+    own->later_count = own->seen_due ? 0 : own->later_count;
 }
 
 // By one core: for these somebody has to be advanced.
@@ -531,6 +534,7 @@ static cal_status update_boxes(cal_domains* d, bool* any, cal_status status, cal
 
 static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* error) {
     bool any = false;
+    for (int i = 1; i <= d->count; i++) d->domains[i].seen_due = false;
     status = update_boxes(d, &any, status, error);
     const bool looked = d->looked && !d->grouping; // a group that came in this run may have missed somebody
     d->looked = false;
@@ -612,7 +616,8 @@ static cal_status want_likely(cal_domains* d, const cal_domain* own, double end,
 // renewed. After that: pairs that collide.
 static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* error) {
     bool due = false;
-    for (int i = 1; i <= d->count; i++) due |= cal_events_due(&d->domains[i].border->events) < end;
+    for (int i = 1; i <= d->count; i++)
+        due |= !d->domains[i].seen_due && cal_events_due(&d->domains[i].border->events) < end;
     const bool likely = !ran && d->grouping;
     cal_status status = ran && due ? cal_domains_run(d, look_at_own, error)
                         : likely   ? cal_domains_run(d, list_likely, error)
@@ -620,7 +625,7 @@ static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* er
     for (int i = 1; status == CAL_OK && i <= d->count; i++) {
         const cal_world* border = d->domains[i].border;
         if (!cal_domain_is_own(d, i)) continue;
-        if (ran && due) status = look_at_due(&d->domains[i], end, false, error);
+        if (ran && cal_events_due(&border->events) < end) status = look_at_due(&d->domains[i], end, false, error);
         if (status == CAL_OK) status = want_known(d, border, end, error);
         if (status == CAL_OK && likely) status = want_likely(d, &d->domains[i], end, error);
     }
@@ -630,6 +635,7 @@ static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* er
 // What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error) {
     *met = false;
+    d->ran = ran;
     for (bool again = true; again; again = again && d->grouping) {
         d->wanted_count = 0;
         status = update_pairs(d, status, error);

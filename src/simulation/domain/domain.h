@@ -151,7 +151,8 @@ typedef struct cal_domain {
     cal_outer* outer;
     int outer_count, outer_capacity;
     cal_box core;
-    bool ran; // in this run, to its end
+    bool ran;      // in this run, to its end
+    bool seen_due; // what is due of the pairs that it keeps has been looked at, as far as it can be along with others
     int *near, near_count, near_capacity;
     cal_stray* strays;
     int stray_count, stray_capacity;
@@ -224,6 +225,7 @@ typedef struct cal_domains {
     cal_border_look* looks;
     int look_capacity;
     bool looked;
+    bool ran; // domains meet after a run, and not before it
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
