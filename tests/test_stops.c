@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #include "support.h"
 #include <math.h>
+#include <string.h>
 
 static const double MASS = 2.0, GRAVITY = 10.0;
 static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf", "implicit"};
@@ -59,6 +60,22 @@ static void a_mass_bounces_as_the_law_of_stops_says(void** state) {
                           "spring");
     cal_sim_destroy(sim);
     cal_model_destroy(model), cal_model_destroy(spring);
+}
+
+// A limit of evaluations is that of an advance, however often something is hit in it: of 60 no flight has 40.
+static void impacts_count_in_a_limit_of_evaluations(void** state) {
+    (void)state;
+    const double height = 0.45;
+    cal_model* model = masses(1, &height, 0.02, 0.0, 0.0);
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    def.solver = "rk4", def.step = 0.1, def.evaluation_limit = 40;
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
+    assert_int_equal(cal_sim_advance(sim, 1.6, &error), CAL_NOT_CONVERGED);
+    assert_non_null(strstr(error.text, "evaluation_limit = 40"));
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
 }
 
 // It comes to rest on the stop, and leaves it when it is lifted: at m g = F t, and then by F (t − t₀)³ / 6 m.
@@ -167,6 +184,7 @@ static void a_loop_swings_between_stops(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mass_bounces_as_the_law_of_stops_says),
+        cmocka_unit_test(impacts_count_in_a_limit_of_evaluations),
         cmocka_unit_test(a_mass_rests_on_a_stop_until_it_is_lifted),
         cmocka_unit_test(a_stop_at_rest_holds_against_an_impact),
         cmocka_unit_test(a_loop_swings_between_stops),

@@ -453,7 +453,6 @@ static void adopt(cal_system* system, double time) {
 
 // Whether the solver may begin, or goes on.
 static cal_status check_start(cal_system* system, cal_error* error) {
-    system->spent = 0;
     if (system->running || system->replays) return CAL_OK;
     const cal_status status = cal_system_settle_friction(system);
     return status ? cal_fail(error, status, "the forces of joints at rest at t = %g s: %s", system->time,
@@ -469,6 +468,7 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
                         system->time);
     if (time == system->time) return CAL_OK;
     cal_status status = cal_solver_check_steps(system->ops, system->settings.step, system->time, time, error);
+    system->spent = 0;
     if (!status) status = check_start(system, error);
     if (status) return status;
     status = cal_system_begin_account(system);
@@ -494,6 +494,7 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
 
 cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error) {
     cal_status status = cal_system_set(system, time, q, v, error);
+    system->spent = 0;
     if (!status) status = check_start(system, error);
     if (status) return status;
     status = start(system);
@@ -553,6 +554,7 @@ static cal_status step_bdf(cal_system* system, double* from, double* to) {
 }
 
 cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error) {
+    system->spent = 0;
     cal_status status = check_start(system, error);
     if (status) return status;
     status = system->ops ? step_ops(system) : step_bdf(system, from, to);

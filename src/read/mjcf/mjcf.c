@@ -233,6 +233,9 @@ static cal_status joint_def(const mjcf_model* model, const mjcf_joint* joint, ca
     def->spring_reference = turns ? unit * joint->spring_reference : joint->spring_reference;
     MJCF_TRY(mjcf_limited(joint->source, joint->limited, joint->range, "", joint->node, &def->limited, error));
     for (int i = 0; i < 2; i++) def->range[i] = turns ? unit * joint->range[i] : joint->range[i];
+    if (def->limited && !(def->range[0] < def->range[1]))
+        return cal_xml_fail(joint->node, error, CAL_BAD_MODEL, "its range is %g to %g degrees, which is one angle",
+                            joint->range[0], joint->range[1]);
     if (def->limited && (isinf(def->range[0]) || isinf(def->range[1]))) def->limited = false;
     if (!(cal_length(joint->axis, 3) > 1e-14))
         return cal_xml_fail(joint->node, error, CAL_BAD_MODEL, "its axis is zero");
