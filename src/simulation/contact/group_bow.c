@@ -397,12 +397,12 @@ static double find_dip(const cal_group_work* w, double h, bool apart, double* s)
             const int at = cal_contact_cache_same(looks[1 - end], contact->key, next);
             const double rate = rate_of(w, contact, looks[end]->poses, end);
             double dip = 0.0, there = 0.5;
+            if (at >= 0) next = at;
             if (contact->stop > 0 || (at >= 0 && end == 1)) continue;
             if (at >= 0) {
                 const cal_group_contact* other = &looks[1]->contacts[at];
                 const double to_rate = rate_of(w, other, looks[1]->poses, 1);
                 double b[CAL_CUBIC_TERMS];
-                next = at;
                 cal_curve_hermite(h, contact->gap, rate, other->gap, to_rate, b);
                 if (!has_turned_over(w, contact, other, h))
                     dip = -least_of(b, &there);
