@@ -17,7 +17,7 @@ typedef struct phase_elements {
 CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work, int phase) {
     const bool up = phase < work->turn;
     const int height = up ? phase : work->turn + work->heights - 1 - phase;
-    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / CAL_TEAM_WARPS) * (work->heights + 1) + height;
+    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / GROUP_WARPS) * (work->heights + 1) + height;
     return (phase_elements){starts[0], starts[1], up};
 }
 
@@ -77,7 +77,7 @@ CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touc
             act;                                                                                                       \
         }                                                                                                              \
     }                                                                                                                  \
-    CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
+    CAL_PHASED_KERNEL(name##_kernel, name##_phase, GROUP_WARPS, TOUCH(left))                                           \
     static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
-        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*TEAM_WORKERS, work);                  \
+        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, GROUP_WARPS, device, groups, (doubles)*TEAM_WORKERS, work);     \
     }
