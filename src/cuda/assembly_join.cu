@@ -1,25 +1,11 @@
 // Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h, a warp per element. (Half a warp
-// has a thread for every row as well, but takes twice as long; only where joins fill a device it gains a little.)
+// has a thread for every row as well, but a single join takes it longer: assembly_pairs.cu has those that fill a device.)
 #include "cuda/kernel.h"
 #define TEAM_WORKERS CAL_TEAM_WARPS
 #define GROUP_WARPS CAL_TEAM_WARPS
 #define WORKER_OF_TEAM CAL_TEAM_WARP
 #define WORKER_MEMBER CAL_OWN_LANE
 #define WORKER_MEMBERS CAL_WIDTH
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (CAL_OWN_LANE == 0)
-#define IS_REAL false
-#else
-#define IS_MEMBER true
-#define IS_REAL true
-#define CAL_TEAM_MEMBER WORKER_MEMBER
-#define CAL_TEAM_MEMBERS WORKER_MEMBERS
-#ifdef __CUDA_ARCH__
-#define CAL_TEAM_WAIT() __syncwarp()
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
 #include "cuda/bands.h"
 #include <float.h>
 #include <stddef.h>
@@ -78,7 +64,7 @@ CAL_DEVICE static inline void join_chain(double* numbers, const cal_element* e, 
 CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
     const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
     double* numbers = assembly->numbers;
-    if (is_chain(e, a, b)) {
+    if (cal_joins_chain(e, a, b)) {
         if (b->columns > 0)
             join_chain(numbers, e, a, b, 6, chip);
         else
@@ -191,8 +177,8 @@ CAL_DEVICE static inline known_sides part_below(const cal_assembly* assembly, co
     double* numbers = assembly->numbers;
     const int most = BACK_ROOM_DOUBLES + (int)cal_element_size(a) + 6 * b->columns + CAL_JOIN_NUMBERS + 6 + e->columns +
                      a->columns + b->columns;
-    if (is_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
-    if (is_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
+    if (cal_joins_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
+    if (cal_joins_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
     if (most <= BACK_DOUBLES)
         return part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns,
                             assembly->schedule->maps + e->first_map, chip);

@@ -8,20 +8,6 @@ enum { PAIR_MEMBERS = CAL_WIDTH / 2 };
 #define WORKER_OF_TEAM (CAL_OWN_LANE / PAIR_MEMBERS)
 #define WORKER_MEMBER (CAL_OWN_LANE % PAIR_MEMBERS)
 #define WORKER_MEMBERS PAIR_MEMBERS
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (WORKER_MEMBER == 0)
-#define IS_REAL false
-#else
-#define IS_MEMBER true
-#define IS_REAL true
-#define CAL_TEAM_MEMBER WORKER_MEMBER
-#define CAL_TEAM_MEMBERS WORKER_MEMBERS
-#ifdef __CUDA_ARCH__
-#define CAL_TEAM_WAIT() __syncwarp()
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
 #include "cuda/bands.h"
 #include <float.h>
 
@@ -36,7 +22,7 @@ enum { PAIR_MEMBERS = CAL_WIDTH / 2 };
 // result.
 enum {
     PAIR_WORK = offsetof(join_room, side) / sizeof(double),
-    PAIR_NOWHERE = PAIR_WORK + 144,
+    PAIR_NOWHERE = PAIR_WORK + 12 * 12, // numbers of each column (cal_join_below)
     PAIR_DOUBLES = ROOM_DOUBLES + 2 * CHAIN_DOUBLES
 };
 static_assert((int)PAIR_NOWHERE + (int)CHAIN_DOUBLES + (int)CAL_JOIN_NUMBERS <= (int)ROOM_DOUBLES, "there is room");

@@ -1,18 +1,6 @@
 // Forward dynamics by assembly on a device, how tips and bases move: pass/assembly_elements.h along the tree of joins, a warp per element.
 #include "cuda/kernel.h"
 #define GROUP_WARPS CAL_PLACE_WARPS
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (CAL_OWN_LANE == 0)
-#else
-#define IS_MEMBER true
-#define CAL_TEAM_MEMBER CAL_OWN_LANE
-#define CAL_TEAM_MEMBERS CAL_WIDTH
-#ifdef __CUDA_ARCH__
-#define CAL_TEAM_WAIT() __syncwarp()
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
 #define TEAM_WORKERS GROUP_WARPS
 #define WORKER_OF_TEAM (CAL_OWN_WARP % GROUP_WARPS)
 #define WORKER_MEMBER CAL_OWN_LANE

@@ -1,11 +1,27 @@
 // Walks of assembly's tree of joins on a device, as work.h has them: bands of heights, up, down, or up and down again. A *worker* has an
-// element: a thread, or a warp, whose threads share its entries (pass/team.h). Include first of all, with
+// element: a warp, or half of one, whose threads share its entries (pass/team.h). Include after cuda/kernel.h, before all else, with
 //
-//     TEAM_WORKERS                       workers of a team
+//     GROUP_WARPS, TEAM_WORKERS          warps of a team, and workers
 //     WORKER_OF_TEAM                     the thread's worker among them
-//     IS_MEMBER                          whether the thread is of one; emulated, a worker has one member
 //     WORKER_MEMBER, WORKER_MEMBERS      which one of how many it is
+//
+// It says IS_MEMBER: whether the thread has something to do; emulated, a worker has one member. A warp's threads wait for each other, whatever
+// part of it a worker is.
 #pragma once
+#ifdef CAL_CUDA_EMULATED
+#define IS_MEMBER (WORKER_MEMBER == 0)
+#define IS_REAL false
+#else
+#define IS_MEMBER true
+#define IS_REAL true
+#define CAL_TEAM_MEMBER WORKER_MEMBER
+#define CAL_TEAM_MEMBERS WORKER_MEMBERS
+#ifdef __CUDA_ARCH__
+#define CAL_TEAM_WAIT() __syncwarp()
+#else
+#define CAL_TEAM_WAIT() ((void)0)
+#endif
+#endif
 #include "cuda/kernels.h"
 #include "pass/assembly_elements.h"
 

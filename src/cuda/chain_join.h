@@ -28,6 +28,3 @@ CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const 
 
 // With what hangs below b, and without.
 enum { CHAIN_DOUBLES = CAL_ELEMENT_COLUMNS + 6 * 7 + 21 };
-CAL_DEVICE static inline bool is_chain(const cal_element* e, const cal_element* a, const cal_element* b) {
-    return a->columns == 6 && (b->columns == 6 || b->columns == 0) && e->columns == b->columns;
-}

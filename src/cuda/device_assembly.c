@@ -134,11 +134,8 @@ static cal_status sort_elements(cal_device_bands* own, const crew* by, groups* g
     return CAL_OK;
 }
 
-// Whether an element joins two parts of a chain, or what such parts became.
 static bool joins_chain(const cal_schedule* s, const cal_element* e) {
-    if (e->kind != CAL_ELEMENT_BELOW) return false;
-    const int a = s->elements[e->a].columns, b = s->elements[e->b].columns;
-    return a == 6 && (b == 6 || b == 0) && e->columns == b;
+    return e->a >= 0 && cal_joins_chain(e, &s->elements[e->a], &s->elements[e->b]);
 }
 static void find_chains(cal_device_bands* own, const groups* g, const cal_schedule* s) {
     for (int b = 0; b < own->count; b++) own->bands[b].chains = own->bands[b].wide;
