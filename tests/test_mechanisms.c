@@ -91,6 +91,7 @@ static void copy_frame(const frame* from, frame* to, int n) {
     real *Jw = to->Jw, *Ju = to->Ju;
     *to = *from;
     to->Jw = Jw, to->Ju = Ju;
+    if (!from->Jw || !from->Ju) abort(); // every frame is made by new_frame
     memcpy(Jw, from->Jw, 3 * (size_t)n * sizeof *Jw);
     memcpy(Ju, from->Ju, 3 * (size_t)n * sizeof *Ju);
 }
