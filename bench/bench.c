@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cal_benchmark* const benchmarks[] = {&cal_bench_forward,  &cal_bench_solvers,      &cal_bench_precision,
-                                                  &cal_bench_scale,    &cal_bench_distribution, &cal_bench_tree_machine,
-                                                  &cal_bench_assembly, &cal_bench_rps,          &cal_bench_world};
+static const cal_benchmark* const benchmarks[] = {
+    &cal_bench_forward,      &cal_bench_rounds,       &cal_bench_solvers,  &cal_bench_precision, &cal_bench_scale,
+    &cal_bench_distribution, &cal_bench_tree_machine, &cal_bench_assembly, &cal_bench_rps,       &cal_bench_world};
 
 const cal_benchmark* cal_benchmark_at(int index) {
     return index >= 0 && (size_t)index < CAL_ARRAY_COUNT(benchmarks) ? benchmarks[index] : NULL;
@@ -21,7 +21,7 @@ static int print_help(void) {
 }
 
 int cal_command_bench(int argc, char** argv) {
-    char list[128] = "";
+    char list[160] = "";
     for (size_t i = 0; i < CAL_ARRAY_COUNT(benchmarks); i++) {
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", benchmarks[i]->name);

@@ -125,6 +125,11 @@ static void answers_scripts_in_json(void** unused) {
                          "lanes us_per_call ns_per_joint");
     cal_test_expect_json("bench forward chain:n=3 --batch 16 --time-limit 0.02 --json",
                          "rows us_per_call ns_per_joint");
+    cal_test_expect_json(
+        "bench rounds chain:n=3 --time 0.5 --json",
+        "command version processor cores compiler model joints algorithm solver machine tol time rounds "
+        "us_per_round us_per_round_quietest us_per_look state_hash");
+    cal_test_expect_mistake("bench rounds chain:n=3 --time 1e-9", "there are no rounds after the start");
 }
 
 static void summarises_for_people(void** unused) {

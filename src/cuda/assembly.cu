@@ -151,7 +151,7 @@ static void limb(cal_device* device, const cal_device_work* work, int columns) {
     if (work->near_steps > 0)
         LAUNCH_NEAR(part_near, 4);
     else if (work->limb_parts)
-        CAL_LAUNCH_ROLES(part_roles_kernel, device, columns, CAL_PART_ROLES, 3 * CAL_SEGMENT_DOUBLES, work);
+        CAL_LAUNCH_ROLES(part_roles_kernel, device, columns, CAL_PART_ROLES, CAL_ROLES_DOUBLES, work);
     else
         CAL_LAUNCH_FAST(part_kernel, device, columns, CAL_PART_DOUBLES, work);
 }

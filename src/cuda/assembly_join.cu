@@ -1,24 +1,11 @@
 // Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_join_body.h, a warp per element. (Half a warp
-// has a thread for every row as well, but takes twice as long; only where joins fill a device it gains a little.)
+// has a thread for every row as well, but a single join takes it longer: assembly_pairs.cu has those that fill a device.)
 #include "cuda/kernel.h"
 #define TEAM_WORKERS CAL_TEAM_WARPS
+#define GROUP_WARPS CAL_TEAM_WARPS
 #define WORKER_OF_TEAM CAL_TEAM_WARP
 #define WORKER_MEMBER CAL_OWN_LANE
 #define WORKER_MEMBERS CAL_WIDTH
-#ifdef CAL_CUDA_EMULATED
-#define IS_MEMBER (CAL_OWN_LANE == 0)
-#define IS_REAL false
-#else
-#define IS_MEMBER true
-#define IS_REAL true
-#define CAL_TEAM_MEMBER WORKER_MEMBER
-#define CAL_TEAM_MEMBERS WORKER_MEMBERS
-#ifdef __CUDA_ARCH__
-#define CAL_TEAM_WAIT() __syncwarp()
-#else
-#define CAL_TEAM_WAIT() ((void)0)
-#endif
-#endif
 #include "cuda/bands.h"
 #include <float.h>
 #include <stddef.h>
@@ -30,10 +17,11 @@
 #include "pass/assembly_join_body.h"
 #define CAL_TEAM_OF_ONE_JOIN // no batches: a warp has one join
 #include "pass/assembly_join_batches.h"
+#include "cuda/chain_join.h"
 
 // Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
 // larger ones stay where they are.
-enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
+enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS };
 // The way back needs no factors: what it brings is where they were.
 enum { BACK_ROOM_DOUBLES = offsetof(join_room, side) / sizeof(double), BACK_DOUBLES = 640 };
 
@@ -46,29 +34,6 @@ CAL_DEVICE static inline double touch_joined(const cal_device_work* work, const 
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
-
-// Brings the numbers of two elements on chip, all of them at once.
-CAL_DEVICE static inline void bring_elements(const double* a, int a_size, const double* b, int b_size, double* a_chip,
-                                             double* b_chip) {
-#ifdef __CUDA_ARCH__
-    enum { EACH = (90 + WORKER_MEMBERS - 1) / WORKER_MEMBERS }; // of elements with one tip, which have 90 numbers
-    for (int first = WORKER_MEMBER; first < a_size || first < b_size; first += EACH * WORKER_MEMBERS) {
-        double of_a[EACH], of_b[EACH];
-        CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER_MEMBERS;
-            of_a[k] = i < a_size ? a[i] : 0.0, of_b[k] = i < b_size ? b[i] : 0.0;
-        }
-        CAL_UNROLL for (int k = 0; k < EACH; k++) {
-            const int i = first + k * WORKER_MEMBERS;
-            if (i < a_size) a_chip[i] = of_a[k];
-            if (i < b_size) b_chip[i] = of_b[k];
-        }
-    }
-#else
-    CAL_ENTRIES(i, a_size) a_chip[i] = a[i];
-    CAL_ENTRIES(i, b_size) b_chip[i] = b[i];
-#endif
-}
 
 // Where the chip's memory is too small it has the warp's work in the device's. A function by itself, so that elsewhere the compiler knows
 // which memory it is; by value: what a pointer leads to would be in memory.
@@ -83,11 +48,7 @@ CAL_DEVICE static CAL_APART void join_far(const far_join own, join_room* room) {
     LANE(cal_join_below)(&a, &b, own.tip, false, own.map, &out, own.join, room, own.work);
 }
 
-// Of parts of a chain, whose sizes the compiler knows: with what hangs below b, and without.
-enum { CHAIN_DOUBLES = CAL_ELEMENT_COLUMNS + 6 * 7 + 21 };
-CAL_DEVICE static inline bool is_chain(const cal_element* e, const cal_element* a, const cal_element* b) {
-    return a->columns == 6 && (b->columns == 6 || b->columns == 0) && e->columns == b->columns;
-}
+// Of parts of a chain: with what hangs below b, and without.
 CAL_DEVICE static inline void join_chain(double* numbers, const cal_element* e, const cal_element* a,
                                          const cal_element* b, int columns, double* chip) {
     double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + CHAIN_DOUBLES;
@@ -103,7 +64,7 @@ CAL_DEVICE static inline void join_chain(double* numbers, const cal_element* e, 
 CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
     const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
     double* numbers = assembly->numbers;
-    if (is_chain(e, a, b)) {
+    if (cal_joins_chain(e, a, b)) {
         if (b->columns > 0)
             join_chain(numbers, e, a, b, 6, chip);
         else
@@ -216,8 +177,8 @@ CAL_DEVICE static inline known_sides part_below(const cal_assembly* assembly, co
     double* numbers = assembly->numbers;
     const int most = BACK_ROOM_DOUBLES + (int)cal_element_size(a) + 6 * b->columns + CAL_JOIN_NUMBERS + 6 + e->columns +
                      a->columns + b->columns;
-    if (is_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
-    if (is_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
+    if (cal_joins_chain(e, a, b) && b->columns > 0) return part_on_chip(numbers, e, a, b, 6, 6, 6, NULL, chip);
+    if (cal_joins_chain(e, a, b)) return part_on_chip(numbers, e, a, b, 6, 0, 0, NULL, chip);
     if (most <= BACK_DOUBLES)
         return part_on_chip(numbers, e, a, b, a->columns, b->columns, e->columns,
                             assembly->schedule->maps + e->first_map, chip);
@@ -270,5 +231,9 @@ BAND_KERNEL(last_joining, CAL_JOIN_DOUBLES, true, true, NULL, JOIN)
 WIDE_KERNEL(wide_join, CAL_JOIN_DOUBLES, NULL, assemble(&context, index, chip))
 WIDE_KERNEL(wide_disassembly, BACK_DOUBLES, touch_joined, take_apart(&context, index, chip))
 
-CAL_EXTERN_C const cal_device_joins cal_device_joining = {
-    .up = join, .down = disassembly, .last = last_joining, .wide_up = wide_join, .wide_down = wide_disassembly};
+CAL_EXTERN_C const cal_device_joins cal_device_joining = {.up = join,
+                                                          .down = disassembly,
+                                                          .last = last_joining,
+                                                          .wide_up = wide_join,
+                                                          .pairs_up = cal_device_join_pairs,
+                                                          .wide_down = wide_disassembly};

@@ -1,11 +1,27 @@
 // Walks of assembly's tree of joins on a device, as work.h has them: bands of heights, up, down, or up and down again. A *worker* has an
-// element: a thread, or a warp, whose threads share its entries (pass/team.h). Include first of all, with
+// element: a warp, or half of one, whose threads share its entries (pass/team.h). Include after cuda/kernel.h, before all else, with
 //
-//     TEAM_WORKERS                       workers of a team
+//     GROUP_WARPS, TEAM_WORKERS          warps of a team, and workers
 //     WORKER_OF_TEAM                     the thread's worker among them
-//     IS_MEMBER                          whether the thread is of one; emulated, a worker has one member
 //     WORKER_MEMBER, WORKER_MEMBERS      which one of how many it is
+//
+// It says IS_MEMBER: whether the thread has something to do; emulated, a worker has one member. A warp's threads wait for each other, whatever
+// part of it a worker is.
 #pragma once
+#ifdef CAL_CUDA_EMULATED
+#define IS_MEMBER (WORKER_MEMBER == 0)
+#define IS_REAL false
+#else
+#define IS_MEMBER true
+#define IS_REAL true
+#define CAL_TEAM_MEMBER WORKER_MEMBER
+#define CAL_TEAM_MEMBERS WORKER_MEMBERS
+#ifdef __CUDA_ARCH__
+#define CAL_TEAM_WAIT() __syncwarp()
+#else
+#define CAL_TEAM_WAIT() ((void)0)
+#endif
+#endif
 #include "cuda/kernels.h"
 #include "pass/assembly_elements.h"
 
@@ -17,7 +33,7 @@ typedef struct phase_elements {
 CAL_DEVICE static inline phase_elements elements_of(const cal_device_work* work, int phase) {
     const bool up = phase < work->turn;
     const int height = up ? phase : work->turn + work->heights - 1 - phase;
-    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / CAL_TEAM_WARPS) * (work->heights + 1) + height;
+    const int32_t* starts = work->starts + work->first + (CAL_OWN_WARP / GROUP_WARPS) * (work->heights + 1) + height;
     return (phase_elements){starts[0], starts[1], up};
 }
 
@@ -77,7 +93,7 @@ CAL_DEVICE static inline double touch_elements(const cal_device_work* work, touc
             act;                                                                                                       \
         }                                                                                                              \
     }                                                                                                                  \
-    CAL_PHASED_KERNEL(name##_kernel, name##_phase, TOUCH(left))                                                        \
+    CAL_PHASED_KERNEL(name##_kernel, name##_phase, GROUP_WARPS, TOUCH(left))                                           \
     static void name(cal_device* device, const cal_device_work* work, int groups) {                                    \
-        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, groups, (doubles)*TEAM_WORKERS, work);                  \
+        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, GROUP_WARPS, device, groups, (doubles)*TEAM_WORKERS, work);     \
     }

@@ -218,6 +218,7 @@ static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_de
                        const cal_device_joins* joins) {
     work->schedule.order = bands->order;
     work->starts = bands->starts;
+    work->placings = bands->steps;
     for (int i = 0; i < 2 * bands->count; i++) {
         const bool up = i < bands->count;
         const cal_device_band* band = &bands->bands[up ? i : 2 * bands->count - 1 - i];
@@ -226,7 +227,10 @@ static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_de
         work->turn = up ? band->heights : 0;
         work->phase_count = band->turns ? 2 * band->heights : band->heights;
         if (band->wide)
-            launch(up ? joins->wide_up : joins->wide_down, device, work, band->first_element, band->elements);
+            launch(!up            ? joins->wide_down
+                   : band->chains ? joins->pairs_up
+                                  : joins->wide_up,
+                   device, work, band->first_element, band->elements);
         else
             launch(band->turns ? joins->last
                    : up        ? joins->up

@@ -3,25 +3,30 @@
 #include "base/memory.h"
 #include "cuda/device_plan.h"
 #include "pass/assembly.h"
+#include <assert.h>
 #include <limits.h>
 
-// Who has the elements of a walk: so many workers of a team (bands.h); a group of so many heights has one for each of its lowest joins, if they
-// are joined two by two; and how many elements of a height fill a device by themselves.
+// Who has the elements of a walk: a group of so many heights has so many of its lowest joins at most, if they are joined two by two; how many
+// elements of a height fill a device by themselves; and how many of one a last team has at most.
 typedef struct crew {
-    int workers, heights, most;
+    int width, heights, most, last;
 } crew;
-static const crew joiners = {.workers = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS};
+static const crew joiners = {
+    .width = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS, .last = CAL_TEAM_WARPS};
 
-// Threads of a multiprocessor wait for each other's lines of memory: groups are half as large where each of these has a multiprocessor.
+// A multiprocessor has one team of those that find tips and bases: groups become as large as it takes for all of them to work at a time, and the
+// last team has two elements for each of its warps at most.
 static crew find_placers(const cal_schedule* s) {
-    const bool few = s->part_count / 2 <= CAL_PLACERS / 2 * CAL_MULTIPROCESSORS;
-    return (crew){.workers = few ? CAL_PLACERS / 2 : CAL_PLACERS, .heights = few ? 6 : 7, .most = INT_MAX};
+    crew own = {.width = CAL_PLACE_WARPS, .heights = 6, .most = INT_MAX, .last = 2 * CAL_PLACE_WARPS};
+    static_assert((int)CAL_PLACE_WARPS == 1 << 5, "six heights of subtrees of so many joins");
+    for (; s->part_count / 2 > own.width * CAL_MULTIPROCESSORS; own.heights++) own.width *= 2;
+    return own;
 }
 
 // Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
 static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
 
-// The end of a band that begins with a height; last: the first height from which on a team has a worker for every element.
+// The end of a band that begins with a height; last: the first height from which on one team has all elements.
 static int band_end(const crew* by, const int32_t* count, int height, int last, int all) {
     if (height >= last) return all;
     if (count[height] == 0 || count[height] > by->most) return height + 1;
@@ -41,7 +46,7 @@ static cal_status find_bands(cal_device_bands* own, const crew* by, const cal_sc
     for (int i = 0; i < s->element_count; i++)
         if (is_listed(&s->elements[i])) count[s->elements[i].height]++;
     for (int h = 0; h < heights; h++)
-        if (count[h] > by->workers) last = h + 1;
+        if (count[h] > by->last) last = h + 1;
     for (int h = 0, end; h < heights; h = end) {
         end = band_end(by, count, h, last, heights);
         own->bands[own->count] =
@@ -87,7 +92,7 @@ static void find_groups(cal_device_bands* own, const crew* by, groups* g, const 
         if (g->root[i] != i || !is_listed(&s->elements[i])) continue;
         const int b = g->band[s->elements[i].height], width = own->bands[b].wide ? 0 : g->width[i];
         cal_device_band* band = &own->bands[b];
-        if (band->groups == 0 || width > g->count[b]) g->count[b] = by->workers, band->groups++;
+        if (band->groups == 0 || width > g->count[b]) g->count[b] = by->width, band->groups++;
         g->count[b] = width < g->count[b] ? g->count[b] - width : 0;
         g->group[i] = band->groups - 1;
     }
@@ -123,13 +128,66 @@ static cal_status sort_elements(cal_device_bands* own, const crew* by, groups* g
         const int32_t* first = g->starts + band->first_start;
         band->first_element = first[0];
         band->elements = band->groups > 0 ? first[band->groups * (band->heights + 1) - 1] - first[0] : 0;
-        const size_t workers = (size_t)(band->wide ? band->elements : band->groups * by->workers);
+        const size_t workers = (size_t)(band->wide ? band->elements : band->groups * by->width);
         if (workers > own->worker_count) own->worker_count = workers;
     }
     return CAL_OK;
 }
 
-static cal_status divide(cal_device_plan* plan, const cal_schedule* s, const crew* by, cal_device_bands* own) {
+static bool joins_chain(const cal_schedule* s, const cal_element* e) {
+    return e->a >= 0 && cal_joins_chain(e, &s->elements[e->a], &s->elements[e->b]);
+}
+static void find_chains(cal_device_bands* own, const groups* g, const cal_schedule* s) {
+    for (int b = 0; b < own->count; b++) own->bands[b].chains = own->bands[b].wide;
+    for (int i = 0; i < s->element_count; i++) {
+        const cal_element* e = &s->elements[i];
+        if (is_listed(e) && !joins_chain(s, e)) own->bands[g->band[e->height]].chains = false;
+    }
+}
+
+// Where columns on the ground read how a part's base moves (assembly_elements.h, base_of); of others nowhere.
+static uint32_t find_seat(const cal_plan* host, const cal_element* e, int* stride) {
+    if (e->kind != CAL_ELEMENT_PART) return CAL_NOWHERE;
+    const int32_t seat = ((const cal_assembly_plan*)host->arrangement)->slots->seat[e->index];
+    const cal_column* column = &host->layout->columns[seat / CAL_MAX_LANES];
+    *stride = column->lanes;
+    return (uint32_t)(column->base_slot + (size_t)(seat % CAL_MAX_LANES));
+}
+
+// What there is to do for an element on the way from tips to bases; elements: as the device has them.
+static cal_placing_step find_step(const cal_plan* host, const cal_schedule* s, const cal_element* elements, int index) {
+    const cal_element* e = &elements[index];
+    cal_placing_step step = {.element = index};
+    // All that a step names is in the scratch memory or, ports, behind it, where they take less than the elements before them.
+    if (e->parent < 0 || !joins_chain(s, &s->elements[index]) || host->layout->scratch_size > INT32_MAX) return step;
+    const cal_element *a = &elements[e->a], *b = &elements[e->b];
+    int strides[2] = {0, 0};
+    step.tip = (uint32_t)e->tip_motion;
+    step.a_tip = (uint32_t)a->tip_motion;
+    step.b_tip = b->columns > 0 ? (uint32_t)b->tip_motion : CAL_NOWHERE;
+    step.base = (uint32_t)e->motion;
+    step.b_base = (uint32_t)b->motion;
+    step.a_seat = find_seat(host, a, &strides[0]);
+    step.b_seat = find_seat(host, b, &strides[1]);
+    step.element = -1 - (strides[0] + CAL_PLACING_STRIDES * strides[1]);
+    return step;
+}
+
+static cal_status copy_steps(cal_device_plan* plan, const cal_plan* host, const cal_schedule* s,
+                             const cal_element* elements, const int32_t* order, size_t count, cal_device_bands* own) {
+    cal_placing_step* steps = cal_allocate(count, sizeof *steps);
+    if (!steps) return CAL_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) steps[i] = find_step(host, s, elements, order[i]);
+    own->steps = cal_device_copy(plan->device, &plan->memory, steps, count * sizeof *steps);
+    const cal_status status = cal_device_wait(plan->device); // they go
+    cal_free(steps);
+    return status;
+}
+
+// of: elements as the device has them, on the way from tips to bases; of joins NULL.
+static cal_status divide(cal_device_plan* plan, const cal_plan* host, const cal_element* of, const crew* by,
+                         cal_device_bands* own) {
+    const cal_schedule* s = ((const cal_assembly_plan*)host->arrangement)->schedule;
     const size_t elements = (size_t)s->element_count;
     const int heights = s->elements[s->order[s->element_count - 1]].height + 1; // a device is one processor
     groups g = {.band = cal_allocate((size_t)heights, sizeof *g.band),
@@ -143,6 +201,7 @@ static cal_status divide(cal_device_plan* plan, const cal_schedule* s, const cre
     if (!status) {
         find_widths(&g, s);
         find_groups(own, by, &g, s);
+        find_chains(own, &g, s);
         status = sort_elements(own, by, &g, s);
     }
     if (!status) {
@@ -150,6 +209,7 @@ static cal_status divide(cal_device_plan* plan, const cal_schedule* s, const cre
         own->starts = cal_device_copy(plan->device, &plan->memory, g.starts, (own->start_count + 1) * sizeof *g.starts);
         status = cal_device_wait(plan->device); // they go
     }
+    if (!status && of) status = copy_steps(plan, host, s, of, g.order, elements, own);
     int32_t* const all[] = {g.band, g.root, g.group, g.count, g.width, g.order, g.starts};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) cal_free(all[i]);
     return status;
@@ -171,11 +231,8 @@ static size_t find_sizes(cal_device_schedule* own, const cal_schedule* s) {
 
 // How ports move as seen from their parts' bases is what elements of parts have for their tips: there it is where the ports are. The base of
 // the first of two elements is that of both, and its motion is in one place.
-static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
-                                cal_schedule* copy) {
+static void place_elements(const cal_device_schedule* own, const cal_schedule* s, cal_element* elements) {
     const size_t count = (size_t)s->element_count;
-    cal_element* elements = cal_allocate(count, sizeof *elements);
-    if (!elements) return CAL_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         elements[i] = s->elements[i];
         if (elements[i].kind == CAL_ELEMENT_PART)
@@ -183,22 +240,18 @@ static cal_status copy_elements(cal_device_schedule* own, cal_device_plan* plan,
     }
     for (size_t i = count; i-- > 0;)
         if (elements[i].a >= 0) elements[elements[i].a].motion = elements[i].motion;
-    copy->elements = cal_device_copy(plan->device, &plan->memory, elements, count * sizeof *elements);
-    const cal_status status = cal_device_wait(plan->device); // they go
-    cal_free(elements);
-    return status;
 }
 
-static cal_status copy_schedule(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s) {
+static void copy_schedule(cal_device_schedule* own, cal_device_plan* plan, const cal_schedule* s,
+                          const cal_element* elements) {
     cal_device* device = plan->device;
     cal_device_memory_list* memory = &plan->memory;
     const size_t maps = find_sizes(own, s);
     cal_schedule copy = {.part_count = s->part_count, .port_count = s->port_count, .element_count = s->element_count};
     copy.parts = cal_device_copy(device, memory, s->parts, (size_t)s->part_count * sizeof *s->parts);
     copy.maps = cal_device_copy(device, memory, s->maps, maps * sizeof *s->maps);
-    const cal_status status = copy_elements(own, plan, s, &copy);
+    copy.elements = cal_device_copy(device, memory, elements, (size_t)s->element_count * sizeof *elements);
     plan->work.schedule = copy;
-    return status;
 }
 
 static void copy_slots(cal_device_plan* plan, const cal_schedule* s, const cal_slot_layout* slots,
@@ -241,29 +294,42 @@ static int find_part_steps(const cal_layout* layout, const cal_slot_layout* slot
     return most;
 }
 
+// Bands of both walks of joins.
+static cal_status divide_walks(cal_device_plan* plan, const cal_plan* host, const cal_element* elements) {
+    cal_device_schedule* own = plan->schedule;
+    const crew placers = find_placers(((const cal_assembly_plan*)host->arrangement)->schedule);
+    const cal_status status = divide(plan, host, elements, &placers, &own->placing);
+    return status ? status : divide(plan, host, NULL, &joiners, &own->joining);
+}
+
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {
     const cal_assembly_plan* arrangement = (const cal_assembly_plan*)host->arrangement;
     const cal_schedule* s = arrangement->schedule;
     cal_device_schedule* own = plan->schedule = cal_allocate(1, sizeof *own);
-    if (!own) return CAL_NO_MEMORY;
+    cal_element* elements = cal_allocate((size_t)s->element_count, sizeof *elements);
+    if (!own || !elements) {
+        cal_free(elements);
+        return CAL_NO_MEMORY;
+    }
     own->area_size = arrangement->slots->area_size;
     own->answer_size = arrangement->slots->answer_size;
     own->port_count = (size_t)s->port_count;
     own->numbers = arrangement->numbers;
     own->ports = host->layout->scratch_size;
-    const cal_status status = copy_schedule(own, plan, s);
+    place_elements(own, s, elements);
+    copy_schedule(own, plan, s, elements);
     copy_slots(plan, s, arrangement->slots, host->layout);
     plan->work.limb_parts = are_limb_parts(host->layout, arrangement->slots);
-    if (status || s->port_count == 0) return status;
-    const int steps = find_part_steps(host->layout, arrangement->slots);
+    const int steps = s->port_count > 0 ? find_part_steps(host->layout, arrangement->slots) : 0;
     plan->work.all_limb_parts = steps > 0;
     // GPUs whose kernels overlap have that much memory on chip.
     if (steps <= CAL_NEAR_STEPS && host->layout->column_count <= CAL_MULTIPROCESSORS &&
         cal_device_overlaps(plan->device))
         plan->work.near_steps = steps;
-    const crew placers = find_placers(s);
-    const cal_status divided = divide(plan, s, &placers, &own->placing);
-    return divided ? divided : divide(plan, s, &joiners, &own->joining);
+    cal_status status = s->port_count > 0 ? divide_walks(plan, host, elements) : CAL_OK;
+    if (!status) status = cal_device_wait(plan->device); // elements go
+    cal_free(elements);
+    return status;
 }
 
 void cal_device_schedule_destroy(cal_device_schedule* own) {

@@ -57,6 +57,7 @@ typedef struct cal_device_band {
     int first_start;
     int first_element, elements; // in the order of bands
     bool wide;                   // one height, whose elements are side by side
+    bool chains;                 // and all of them are joins of a chain's parts
     bool turns;                  // goes up and down again: nothing is above it
 } cal_device_band;
 
@@ -66,6 +67,7 @@ typedef struct cal_device_bands {
     cal_device_band* bands;
     size_t start_count, worker_count; // most workers of a launch
     int32_t *order, *starts;          // of the device (work.h)
+    cal_placing_step* steps;          // dito; NULL: of joins
 } cal_device_bands;
 
 // Assembly's schedule, ports and elements in a device's memory (device_assembly.c).

@@ -34,7 +34,9 @@ enum {
 };
 static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have room there");
 // Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): as many as a multiprocessor has room for.
-enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4 };
+// The warp that needs most of them keeps some rows on chip, behind three segments.
+enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4, CAL_PORT_ROWS = 6 };
+enum { CAL_ROLES_DOUBLES = 3 * CAL_SEGMENT_DOUBLES + CAL_PORT_ROWS * CAL_WIDTH };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
 enum { CAL_TEAM_ROWS = 25 };
@@ -104,10 +106,10 @@ extern _Thread_local double cal_emulated_memory[];
                     phase_of(work, team_column(work, warps), phase, warps);                                            \
                 }                                                                                                      \
     } while (0)
-#define CAL_PHASED_KERNEL(name, phase_of, ahead)
-#define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
+#define CAL_PHASED_KERNEL(name, phase_of, warps, ahead)
+#define CAL_LAUNCH_PHASED(name, phase_of, warps, device, teams, doubles, work)                                         \
     do {                                                                                                               \
-        const int threads = CAL_TEAM_WARPS * CAL_WIDTH;                                                                \
+        const int threads = (warps)*CAL_WIDTH;                                                                         \
         (void)(device);                                                                                                \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (work)->phase_count; phase++)                                                  \
@@ -146,6 +148,8 @@ extern _Thread_local double cal_emulated_memory[];
 // Warps of a team that have a role each: a thread has all of them, one after the other.
 #define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work) CAL_LAUNCH(kernel, device, teams, work)
 #define CAL_ROLES_WAIT(roles) ((void)0)
+#define CAL_ROLE_TELLS(roles) ((void)0)
+#define CAL_ROLE_HEARS(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
         (void)(device);                                                                                                \
@@ -209,8 +213,8 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
         use_touched(work.context.scratch, touched);                                                                    \
     }
 // The same without a column, for work.phase_count phases; ahead: what is read before the kernel before is done, as a sum.
-#define CAL_PHASED_KERNEL(name, phase_of, ahead)                                                                       \
-    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH, 1) name(const cal_device_work work) {          \
+#define CAL_PHASED_KERNEL(name, phase_of, warps, ahead)                                                                \
+    static __global__ void __launch_bounds__((warps)*CAL_WIDTH, 1) name(const cal_device_work work) {                  \
         const double touched = (ahead);                                                                                \
         CAL_AFTER_OTHERS;                                                                                              \
         CAL_BEFORE_OTHERS;                                                                                             \
@@ -222,15 +226,20 @@ static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device*
     }
 #define CAL_LAUNCH_TEAMS(name, phase_of, phases, warps, device, teams, doubles, work)                                  \
     cal_launch_teams(name, device, teams, warps, (doubles) * sizeof(double), work)
-#define CAL_LAUNCH_PHASED(name, phase_of, device, teams, doubles, work)                                                \
-    cal_launch_teams(name, device, teams, CAL_TEAM_WARPS, (doubles) * sizeof(double), work)
+#define CAL_LAUNCH_PHASED(name, phase_of, warps, device, teams, doubles, work)                                         \
+    cal_launch_teams(name, device, teams, warps, (doubles) * sizeof(double), work)
 #define CAL_LAUNCH_ROLES(kernel, device, teams, roles, doubles, work)                                                  \
     cal_launch_teams(kernel, device, teams, roles, (doubles) * sizeof(double), work)
 // All warps of a team meet, each in code of its own: __syncthreads() is for those that come to the same place.
 #ifdef __CUDA_ARCH__
 #define CAL_ROLES_WAIT(roles) asm volatile("barrier.sync 1, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
+// One of so many warps does not wait itself, and tells the others that it has come.
+#define CAL_ROLE_TELLS(roles) asm volatile("barrier.arrive 2, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
+#define CAL_ROLE_HEARS(roles) asm volatile("barrier.sync 2, %0;" ::"n"((roles)*CAL_WIDTH) : "memory")
 #else
 #define CAL_ROLES_WAIT(roles) ((void)0)
+#define CAL_ROLE_TELLS(roles) ((void)0)
+#define CAL_ROLE_HEARS(roles) ((void)0)
 #endif
 static inline void cal_launch_teams(void (*kernel)(const cal_device_work), cal_device* device, int teams, int warps,
                                     size_t bytes, const cal_device_work* work) {

@@ -19,7 +19,7 @@ typedef struct cal_device_mechanics {
 // Walks of assembly's tree of joins, up and down again: of the groups of a band of heights; of the last one, which turns; of elements
 // with a warp each.
 typedef struct cal_device_joins {
-    cal_device_launch *up, *down, *last, *wide_up, *wide_down;
+    cal_device_launch *up, *down, *last, *wide_up, *pairs_up, *wide_down;
 } cal_device_joins;
 
 // Energy and momentum at work.out, a y-shaped vector: of the columns of a level, down and up again; the ground's, into work.sums.
@@ -48,6 +48,7 @@ cal_device_launch cal_device_fetch; // work.sent, of the host, into work.fetched
 cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 cal_device_launch cal_device_rk4_step, cal_device_euler_step;
+cal_device_launch cal_device_join_pairs; // joins of chains, side by side
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;

@@ -37,6 +37,7 @@ LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context*
     enum { AHEAD = 2 };
     const int count = column->block_count;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    const cal_column here = *column; // read once, in spite of all that is written meanwhile
     parent_slot slot;
     find_parent(context, column, CAL_DOWN_COUNT, &slot);
     joint_answer answers[AHEAD];
@@ -55,9 +56,10 @@ LANE_INLINE void accelerate_turning_run(int kind, bool waits, const cal_context*
             if (i >= count) break;
             const joint_answer own = answers[k];
             const joint_turn turned = turn;
+            const turn_constants next = read_turn_constants(context, &here, i + 1, count);
             answers[k] = read_answer(&top, kind, i + AHEAD, count);
             const joint_answer* after = &answers[(k + 1) % AHEAD];
-            turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
+            turn = turn_joint(kind, after->q, after->v, &next);
             turn_axes(kind, &E, &turned, &d);
             const lane qdd = accelerate_joint(kind, &al, &a, E.z, d, own.gn, own.gf, own.k);
             double* ydot = top.ydot + i * 2 * CAL_WIDTH;

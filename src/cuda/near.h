@@ -93,7 +93,7 @@ CAL_PHASE void solve_near(int kind, bool ports, int roles, const cal_context* co
     const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS;
     elimination up = {0};
     double* record = NULL;
-    port_columns port = {0};
+    port_columns port = begin_port(NULL);
     if (eliminates) {
         record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
         read_next(context, column, count - 1, &up);

@@ -49,11 +49,27 @@ LANE_INLINE void place_part_run(int kind, const cal_context* context, const cal_
     if (port >= 0) write_port(&p, 0, cal_assembly_of(context)->ports + 24 * (size_t)port);
 }
 
-// A port's forces on their way inbound, their accelerations, and Λ by its lower rows.
+// A port's forces on their way inbound, their accelerations, and Λ by its lower rows: the last of these on chip, where registers are few.
 typedef struct port_columns {
     v3 n[6], f[6];
     lane c[6], L[21];
+    double* chip; // NULL: all in registers
 } port_columns;
+enum { PORT_NEAR = 21 - CAL_PORT_ROWS }; // of Λ, in registers
+LANE_INLINE port_columns begin_port(double* chip) {
+    port_columns port = {.chip = chip};
+    CAL_UNROLL for (int i = 0; chip && i < CAL_PORT_ROWS; i++) STORE(chip, i, lane_set(0.0));
+    return port;
+}
+LANE_INLINE lane port_entry(const port_columns* port, int i) {
+    return port->chip && i >= PORT_NEAR ? LOAD(port->chip, i - PORT_NEAR) : port->L[i];
+}
+LANE_INLINE void set_port_entry(port_columns* port, int i, lane value) {
+    if (port->chip && i >= PORT_NEAR)
+        STORE(port->chip, i - PORT_NEAR, value);
+    else
+        port->L[i] = value;
+}
 
 LANE_INLINE void start_port(port_columns* port) {
     const lane one = lane_set(1.0);
@@ -61,36 +77,55 @@ LANE_INLINE void start_port(port_columns* port) {
     port->f[3].x = one, port->f[4].y = one, port->f[5].z = one;
 }
 
-LANE_INLINE void push_port(bool turns, v3 z, v3 d, v3 gn, v3 gf, lane Di, lane k, port_columns* port, double* answer) {
+// What it reads of a node on chip, where the scratch was: how the joint gives way.
+enum { PART_GN = LANE(SCRATCH_T), PART_GF = PART_GN + 3, PART_DI = PART_GF + 3, PART_K = PART_DI + 1 };
+static_assert((int)PART_K < (int)CAL_SCRATCH_COUNT, "what ports need has room where the scratch was");
+
+// What push_column does, of all six columns at once, so that no more of the node than a vector is needed at a time.
+LANE_INLINE void push_port(bool turns, const double* rows, port_columns* port, double* answer) {
     lane sigma[6];
+    const v3 z = load3(rows, LIMB_Z);
+    CAL_UNROLL for (int i = 0; i < 6; i++) sigma[i] = v3_dot(z, turns ? port->n[i] : port->f[i]);
+    const v3 d = load3(rows, LIMB_D);
+    CAL_UNROLL for (int i = 0; i < 6; i++) port->n[i] = v3_fma_cross(d, port->f[i], port->n[i]);
+    const v3 gn = load3(rows, PART_GN);
+    CAL_UNROLL for (int i = 0; i < 6; i++) port->n[i] = v3_fnma_scale(gn, sigma[i], port->n[i]);
+    const v3 gf = load3(rows, PART_GF);
+    CAL_UNROLL for (int i = 0; i < 6; i++) port->f[i] = v3_fnma_scale(gf, sigma[i], port->f[i]);
+    const lane Di = LOAD(rows, PART_DI), k = LOAD(rows, PART_K);
     CAL_UNROLL for (int i = 0; i < 6; i++) {
-        const lane s = push_column(turns, z, d, gn, gf, &port->n[i], &port->f[i]), eta = s * Di;
+        const lane eta = sigma[i] * Di;
         STORE_FAR(answer, i, eta);
-        port->c[i] = lane_fma(s, k, port->c[i]);
-        sigma[i] = s;
+        port->c[i] = lane_fma(sigma[i], k, port->c[i]);
         CAL_UNROLL for (int j = 0; j <= i; j++) {
-            lane* L = &port->L[i * (i + 1) / 2 + j];
-            *L = lane_fma(sigma[j], eta, *L);
+            const int at = i * (i + 1) / 2 + j;
+            set_port_entry(port, at, lane_fma(sigma[j], eta, port_entry(port, at)));
         }
     }
 }
 
-// So many numbers of each thread, one after the other, to where each has its own; most: of all threads. chip: shared memory for one more of each.
-LANE_INLINE void leave_numbers(int most, const lane* values, int count, double* to, double* chip) {
+// So many numbers of each thread, one after the other, to where each has its own; NULL: nowhere. chip: shared memory for them.
+LANE_INLINE void leave_numbers(int count, const lane* values, double* to, double* chip) {
 #ifdef __CUDA_ARCH__
-    // By its own thread a number is a line of the cache; by the whole warp the numbers of a thread are a few of them.
-    double* own = chip + CAL_OWN_LANE * (most + 1);
+    // By its own thread a number is a line of the cache; by the whole warp the numbers of a thread are a few of them. An odd number apart: threads
+    // write to different banks.
+    static_assert(CAL_WIDTH % 4 == 0, "four at a time");
+    const int apart = count | 1;
     __syncwarp();
-    CAL_UNROLL for (int i = 0; i < most; i++) own[i] = values[i];
+    CAL_UNROLL for (int i = 0; i < count; i++) chip[CAL_OWN_LANE * apart + i] = values[i];
     __syncwarp();
-    for (int l = 0; l < CAL_WIDTH; l++) {
-        double* there = (double*)__shfl_sync(~0u, (unsigned long long)to, l);
-        const int end = __shfl_sync(~0u, count, l);
-        for (int i = CAL_OWN_LANE; i < end; i += CAL_WIDTH) there[i] = chip[l * (most + 1) + i];
+    for (int first = 0; first < CAL_WIDTH; first += 4) {
+        CAL_UNROLL for (int l = first; l < first + 4; l++) {
+            double* there = (double*)__shfl_sync(~0u, (unsigned long long)to, l);
+            CAL_UNROLL for (int i = 0; i < count; i += CAL_WIDTH) {
+                const int own = i + CAL_OWN_LANE;
+                if (there && own < count) there[own] = chip[l * apart + own];
+            }
+        }
     }
 #else
-    (void)most, (void)chip;
-    for (int i = 0; i < count; i++) to[i] = values[i];
+    (void)chip;
+    for (int i = 0; i < count && to; i++) to[i] = values[i];
 #endif
 }
 
@@ -106,10 +141,9 @@ CAL_DEVICE static inline double* part_numbers(const cal_context* context, const 
 enum { PORT_NUMBERS = 36 + 6 + 21 };
 LANE_INLINE void leave_inertia(const cal_context* context, const cal_column* column, const articulated* I,
                                double* chip) {
-    double* to = part_numbers(context, column);
     lane values[CAL_ELEMENT_COLUMNS];
     list_inertia(I, values);
-    leave_numbers(CAL_ELEMENT_COLUMNS, values, to ? (int)CAL_ELEMENT_COLUMNS : 0, to, chip);
+    leave_numbers(CAL_ELEMENT_COLUMNS, values, part_numbers(context, column), chip);
 }
 LANE_INLINE void leave_port(const cal_context* context, const cal_column* column, const port_columns* port,
                             bool has_port, double* chip) {
@@ -120,9 +154,8 @@ LANE_INLINE void leave_port(const cal_context* context, const cal_column* column
         CAL_UNROLL for (int m = 0; m < 6; m++) E[6 * i + m] = e[m];
         c[i] = port->c[i];
     }
-    CAL_UNROLL for (int i = 0; i < 21; i++) L[i] = port->L[i];
-    leave_numbers(PORT_NUMBERS, values, to && has_port ? (int)PORT_NUMBERS : 0, to ? to + CAL_ELEMENT_COLUMNS : NULL,
-                  chip);
+    CAL_UNROLL for (int i = 0; i < 21; i++) L[i] = port_entry(port, i);
+    leave_numbers(PORT_NUMBERS, values, to && has_port ? to + CAL_ELEMENT_COLUMNS : NULL, chip);
 }
 
 // What there is to do of a segment, by one thread after the other or by the warps of a team, a *role* each, which never wait for a number but
@@ -134,8 +167,6 @@ LANE_INLINE void leave_port(const cal_context* context, const cal_column* column
 //
 // A team has three segments on chip.
 enum { PART_FILLS = 1, PART_ELIMINATES = 2, PART_PUSHES = 4, PART_DOES_ALL = 7 };
-enum { PART_GN = LANE(SCRATCH_T), PART_GF = PART_GN + 3, PART_DI = PART_GF + 3, PART_K = PART_DI + 1 };
-static_assert((int)PART_K < (int)CAL_SCRATCH_COUNT, "what ports need has room where the scratch was");
 static_assert((int)CAL_WIDTH * ((int)CAL_ELEMENT_COLUMNS + 1 + (int)PORT_NUMBERS + 1) <= (int)CAL_SEGMENT_DOUBLES * 3,
               "a part's numbers have room on chip");
 
@@ -178,9 +209,7 @@ LANE_INLINE void push_segment(int kind, int first, int end, int on, port_columns
     for (int i = end - 1; i >= first; i--) {
         const double* rows = chip + (i - first) * each * CAL_WIDTH;
         if (i == on) start_port(port);
-        push_port(kind == CAL_REVOLUTE, load3(rows, LIMB_Z), load3(rows, LIMB_D), load3(rows, PART_GN),
-                  load3(rows, PART_GF), LOAD(rows, PART_DI), LOAD(rows, PART_K), port,
-                  answers + (size_t)(6 * i) * CAL_WIDTH);
+        push_port(kind == CAL_REVOLUTE, rows, port, answers + (size_t)(6 * i) * CAL_WIDTH);
     }
 }
 
@@ -192,7 +221,7 @@ LANE_INLINE void part_run(int kind, bool ports, const cal_context* context, cons
     double* const record = find_place(context, column, kind, cal_aba_record(kind), 0).record;
     limb_walk w = begin_limb(kind, context, column);
     elimination up = {0};
-    port_columns port = {0};
+    port_columns port = begin_port(NULL);
     read_next(context, column, w.count - 1, &up);
     for (int first = w.last; first >= 0; first -= SEGMENT_STEPS) {
         const int end = fill_segment(kind, context, column, &w, first, chip);
@@ -211,13 +240,6 @@ LANE_INLINE void keep_turn(double* rows, const joint_turn* turn) {
     store_columns(rows, TURN_L, turn->L), store3(rows, TURN_R, turn->r);
     STORE(rows, TURN_Q, turn->q), STORE(rows, TURN_V, turn->v);
 }
-// Position and velocity come while the port's forces, which have the other rows, go through a node.
-static_assert((int)PART_K < (int)TURN_Q && (int)TURN_V < (int)LIMB_Z, "ports need other rows");
-LANE_INLINE void bring_joint(const place* top, int step, int count, double* rows) {
-    const double* y = top->y + (step < count ? step : count - 1) * 2 * CAL_WIDTH;
-    CAL_COPY(rows + TURN_Q * CAL_WIDTH, y);
-    CAL_COPY(rows + TURN_V * CAL_WIDTH, y + CAL_WIDTH);
-}
 LANE_INLINE joint_turn take_turn(const double* rows) {
     return (joint_turn){
         .L = load_columns(rows, TURN_L), .r = load3(rows, TURN_R), .q = LOAD(rows, TURN_Q), .v = LOAD(rows, TURN_V)};
@@ -229,28 +251,43 @@ static_assert(2 * (int)ROUND_STEPS <= 3 * (int)SEGMENT_STEPS, "turns of two roun
 LANE_INLINE double* turn_on_chip(double* chip, int step) {
     return chip + step % (2 * ROUND_STEPS) * CAL_LIMB_ROWS * CAL_WIDTH;
 }
-LANE_INLINE void find_turns(int kind, const cal_context* context, const cal_column* column, const place* top, int first,
-                            double* chip) {
-    const int count = column->block_count;
+// Of the joints whose turns a role finds, what it reads of them a round ahead.
+typedef struct round_share {
     joint_motion of[ROUND_SHARE];
-    CAL_UNROLL for (int k = 0; k < ROUND_SHARE; k++) of[k] = read_joint(top, first + k, count);
+} round_share;
+LANE_INLINE round_share read_share(const place* top, int first, int count) {
+    round_share own;
+    CAL_UNROLL for (int k = 0; k < ROUND_SHARE; k++) own.of[k] = read_joint(top, first + k, count);
+    return own;
+}
+LANE_INLINE void find_turns(int kind, const cal_context* context, const cal_column* column, const place* top, int first,
+                            round_share* share, double* chip) {
+    const int count = column->block_count;
+    const round_share now = *share;
+    *share = read_share(top, first + ROUND_STEPS, count);
     CAL_UNROLL for (int k = 0; k < ROUND_SHARE; k++) {
-        const joint_turn turn = read_turn(kind, context, column, of[k], first + k, count);
+        const joint_turn turn = read_turn(kind, context, column, now.of[k], first + k, count);
         keep_turn(turn_on_chip(chip, first + k), &turn);
     }
 }
 // Those of a round, by two of the roles.
 LANE_INLINE void share_turns(int kind, int roles, const cal_context* context, const cal_column* column,
-                             const place* top, int first, double* chip) {
-    if (roles & PART_ELIMINATES) find_turns(kind, context, column, top, first, chip);
-    if (roles & PART_PUSHES) find_turns(kind, context, column, top, first + ROUND_SHARE, chip);
+                             const place* top, int first, round_share shares[2], double* chip) {
+    if (roles & PART_ELIMINATES) find_turns(kind, context, column, top, first, &shares[0], chip);
+    if (roles & PART_PUSHES) find_turns(kind, context, column, top, first + ROUND_SHARE, &shares[1], chip);
+}
+LANE_INLINE void read_shares(int roles, const place* top, int count, round_share shares[2]) {
+    if (roles & PART_ELIMINATES) shares[0] = read_share(top, 0, count);
+    if (roles & PART_PUSHES) shares[1] = read_share(top, ROUND_SHARE, count);
 }
 
 // To where the last segment begins; keeps what segments begin with.
 LANE_INLINE void go_down(int kind, int roles, const cal_context* context, const cal_column* column, const place* top,
                          motion* m, int last, double* chip) {
+    round_share shares[2];
+    read_shares(roles, top, column->block_count, shares);
     for (int first = 0; first < last + ROUND_STEPS; first += ROUND_STEPS) {
-        if (first < last) share_turns(kind, roles, context, column, top, first, chip);
+        if (first < last) share_turns(kind, roles, context, column, top, first, shares, chip);
         for (int i = first - ROUND_STEPS; roles & PART_FILLS && first > 0 && i < first && i < last; i++) {
             const joint_turn turn = take_turn(turn_on_chip(chip, i));
             v3 d;
@@ -268,9 +305,12 @@ LANE_INLINE void place_roles_run(int kind, int roles, const cal_context* context
     double* const chip = context->workspace + CAL_OWN_LANE;
     const int last = column->block_count, port = own_port(context, slots);
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    const cal_column here = *column; // read once, in spite of all that is written meanwhile
     placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
+    round_share shares[2];
+    read_shares(roles, &top, last, shares);
     for (int first = 0; first < last + ROUND_STEPS; first += ROUND_STEPS) {
-        if (first < last) share_turns(kind, roles, context, column, &top, first, chip);
+        if (first < last) share_turns(kind, roles, context, &here, &top, first, shares, chip);
         for (int i = first - ROUND_STEPS; roles & PART_FILLS && first > 0 && i < first && i < last; i++) {
             const joint_turn turn = take_turn(turn_on_chip(chip, i));
             if (i <= on) displace_joint(kind, &p, &turn);
@@ -280,8 +320,43 @@ LANE_INLINE void place_roles_run(int kind, int roles, const cal_context* context
     if (roles & PART_FILLS && port >= 0) write_port(&p, 0, cal_assembly_of(context)->ports + 24 * (size_t)port);
 }
 
-// Rounds of a segment each. Of four segments that follow each other the first one's turns are found, the second is filled, the third eliminated, and
-// the port's forces go through the fourth, whose place on chip the first one's turns then have.
+// What is known of a joint before it is filled has rows that the port's forces, which go through the node before it there, do not need: position,
+// velocity and force. When these have gone, sine and cosine of a revolute one and the motion that the segment begins with come.
+enum { JOINT_S = 0, JOINT_C = 1, BEGIN_ROW = TURN_V + 1, BEGIN_ROWS = LIMB_FORCE - BEGIN_ROW };
+static_assert((int)PART_K < (int)TURN_Q && (int)TURN_V < (int)LIMB_Z, "ports need other rows");
+static_assert((int)SEGMENT_STEPS * (int)BEGIN_ROWS >= (int)CAL_DOWN_COUNT, "a motion has room there");
+LANE_INLINE int clamped(int step, int count) { return step < count ? step : count - 1; }
+LANE_INLINE void find_sine(double* rows) {
+    lane s, c;
+    lane_sincos(LOAD(rows, TURN_Q), &s, &c);
+    STORE(rows, JOINT_S, s), STORE(rows, JOINT_C, c);
+}
+LANE_INLINE joint_turn take_joint(int kind, const double* rows, const double* constants) {
+    const lane q = LOAD(rows, TURN_Q), v = LOAD(rows, TURN_V);
+    const turn_constants own = load_turn_constants(constants);
+    if (kind != CAL_REVOLUTE) return turn_joint(kind, q, v, &own);
+    return (joint_turn){
+        .L = turned_rotation(own.R, LOAD(rows, JOINT_S), LOAD(rows, JOINT_C)), .r = own.r, .q = q, .v = v};
+}
+LANE_INLINE int begin_row(int i) { return i / BEGIN_ROWS * CAL_LIMB_ROWS + BEGIN_ROW + i % BEGIN_ROWS; }
+LANE_INLINE void bring_begin(const double* from, double* rows) {
+    CAL_UNROLL for (int i = 0; i < CAL_DOWN_COUNT; i++) CAL_COPY(rows + begin_row(i) * CAL_WIDTH, from + i * CAL_WIDTH);
+}
+LANE_INLINE v3 begin3(const double* rows, int i) {
+    return (v3){LOAD(rows, begin_row(i)), LOAD(rows, begin_row(i + 1)), LOAD(rows, begin_row(i + 2))};
+}
+LANE_INLINE motion take_begin(const double* rows) {
+    motion m = {.E = {begin3(rows, 0), begin3(rows, 3), begin3(rows, 6)},
+                .w = begin3(rows, 9),
+                .al = begin3(rows, 12),
+                .a = begin3(rows, 15)};
+    m.A = spin_matrix(m.w, m.al);
+    return m;
+}
+
+// Rounds of a segment each. Of four segments that follow each other what is known of the first one's joints comes on chip, the second is filled,
+// the third eliminated, and the port's forces go through the fourth, whose place the first one has. Who pushes has the registers for nothing but
+// the port's columns: who eliminates brings what it can.
 LANE_INLINE void part_roles_run(int kind, bool ports, int roles, const cal_context* context, const cal_column* column,
                                 const cal_slots* slots, int on) {
     const bool fills = roles & PART_FILLS, eliminates = roles & PART_ELIMINATES, pushes = roles & PART_PUSHES;
@@ -289,52 +364,57 @@ LANE_INLINE void part_roles_run(int kind, bool ports, int roles, const cal_conte
     double* const answers = cal_assembly_of(context)->answer + slots->answer + CAL_OWN_LANE;
     const int count = column->block_count, segments = (count + SEGMENT_STEPS - 1) / SEGMENT_STEPS;
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
-    motion m, begins;
+    const cal_column here = *column; // read once, in spite of all that is written meanwhile
+    motion m;
     elimination up = {0};
-    port_columns port = {0};
-    if (fills) m = load_motion(context, column);
-    go_down(kind, roles, context, column, &top, &m, (segments - 1) * SEGMENT_STEPS, chip);
-    if (eliminates) read_next(context, column, count - 1, &up);
+    port_columns port = begin_port(pushes ? chip + 3 * CAL_SEGMENT_DOUBLES : NULL);
+    if (fills) m = load_motion(context, column), keep_motion(kept_motion(context, &here, 0), &m);
+    go_down(kind, roles, context, &here, &top, &m, (segments - 1) * SEGMENT_STEPS, chip);
+    if (eliminates) read_next(context, &here, count - 1, &up);
     for (int round = 0; round < segments + 3; round++) {
-        const int turned = segments - 1 - round, filled = turned + 1, eliminated = turned + 2, pushed = turned + 3;
+        const int known = segments - 1 - round, filled = known + 1, eliminated = known + 2, pushed = known + 3;
+        double* const next = chip + pushed % 3 * CAL_SEGMENT_DOUBLES;
         if (fills && filled >= 0 && filled < segments) {
             const int first = filled * SEGMENT_STEPS;
             double* const rows = chip + filled % 3 * CAL_SEGMENT_DOUBLES;
-            if (filled < segments - 1) m = begins, m.A = spin_matrix(m.w, m.al);
-            // How the next one begins comes meanwhile.
-            if (filled == 1)
-                begins = load_motion(context, column);
-            else if (filled > 1)
-                begins = read_motion(kept_motion(context, column, first - SEGMENT_STEPS));
+            if (filled < segments - 1) m = take_begin(rows);
             for (int i = first; i < segment_end(first, count); i++) {
                 double* own = rows + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
-                const place at = steps_below(&top, context, column, kind, i);
-                const lane force = LOAD_FAR(at.force, 0);
-                const joint_turn turn = take_turn(own);
+                const place at = steps_below(&top, context, &here, kind, i);
+                const joint_turn turn = take_joint(kind, own, at.constants);
                 v3 d;
                 move_on(kind, &m, &turn, &d);
-                fill_node(kind, &m, d, &at, force, own);
+                fill_node(kind, &m, d, &at, own);
             }
         }
+        if (eliminates && known >= 0) CAL_UNROLL for (int k = 0; k < SEGMENT_STEPS; k++) {
+                const int step = clamped(known * SEGMENT_STEPS + k, count);
+                double* own = next + k * CAL_LIMB_ROWS * CAL_WIDTH;
+                CAL_COPY(own + TURN_V * CAL_WIDTH, top.y + (2 * step + 1) * CAL_WIDTH);
+                CAL_COPY(own + LIMB_FORCE * CAL_WIDTH, top.force + step * CAL_WIDTH);
+            }
+        if (pushes && known >= 0)
+            CAL_UNROLL for (int k = 0; k < SEGMENT_STEPS; k++)
+                CAL_COPY(next + (k * CAL_LIMB_ROWS + TURN_Q) * CAL_WIDTH,
+                         top.y + 2 * clamped(known * SEGMENT_STEPS + k, count) * CAL_WIDTH);
         if (eliminates && eliminated >= 0 && eliminated < segments)
-            eliminate_segment(kind, ports, context, column, top.record, eliminated * SEGMENT_STEPS,
+            eliminate_segment(kind, ports, context, &here, top.record, eliminated * SEGMENT_STEPS,
                               segment_end(eliminated * SEGMENT_STEPS, count), &up,
                               chip + eliminated % 3 * CAL_SEGMENT_DOUBLES, CAL_LIMB_ROWS);
         if (pushes) {
-            double* const next = chip + (turned + 3) % 3 * CAL_SEGMENT_DOUBLES;
-            for (int k = 0; turned >= 0 && k < SEGMENT_STEPS; k++)
-                bring_joint(&top, turned * SEGMENT_STEPS + k, count, next + k * CAL_LIMB_ROWS * CAL_WIDTH);
             if (ports && pushed < segments)
-                push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port,
-                             chip + pushed % 3 * CAL_SEGMENT_DOUBLES, CAL_LIMB_ROWS, answers);
+                push_segment(kind, pushed * SEGMENT_STEPS, segment_end(pushed * SEGMENT_STEPS, count), on, &port, next,
+                             CAL_LIMB_ROWS, answers);
+            CAL_ROLE_TELLS(2);
             CAL_COPIED;
-            CAL_ONE_BY_ONE for (int k = 0; turned >= 0 && k < SEGMENT_STEPS; k++) {
-                double* own = next + k * CAL_LIMB_ROWS * CAL_WIDTH;
-                const joint_turn turn =
-                    read_turn(kind, context, column, (joint_motion){LOAD(own, TURN_Q), LOAD(own, TURN_V)},
-                              turned * SEGMENT_STEPS + k, count);
-                store_columns(own, TURN_L, turn.L), store3(own, TURN_R, turn.r);
-            }
+            CAL_ONE_BY_ONE for (int k = 0; kind == CAL_REVOLUTE && known >= 0 && k < SEGMENT_STEPS; k++)
+                find_sine(next + k * CAL_LIMB_ROWS * CAL_WIDTH);
+        }
+        if (eliminates) {
+            CAL_ROLE_HEARS(2);
+            if (known >= 0 && known < segments - 1)
+                bring_begin(kept_motion(context, &here, known * SEGMENT_STEPS), next);
+            CAL_COPIED;
         }
         CAL_ROLES_WAIT(CAL_PART_ROLES);
     }
@@ -361,6 +441,7 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
     const cal_assembly* assembly = cal_assembly_of(context);
     const int count = column->block_count, port = own_port(context, slots);
     const place top = find_place(context, column, kind, cal_aba_record(kind), 0);
+    const cal_column here = *column; // read once, in spite of all that is written meanwhile
     const double* const answered = assembly->answer + slots->answer + CAL_OWN_LANE;
     parent_slot slot;
     find_parent(context, column, CAL_DOWN_COUNT + 6, &slot);
@@ -383,10 +464,11 @@ LANE_INLINE void accelerate_part_run(int kind, bool ports, const cal_context* co
             joint_answer own = answers[k];
             const port_answer push = pushed[k];
             const joint_turn turned = turn;
+            const turn_constants next = read_turn_constants(context, &here, i + 1, count);
             answers[k] = read_answer(&top, kind, i + AHEAD, count);
             pushed[k] = read_port_answer(ports, answered, i + AHEAD, count);
             const joint_answer* after = &answers[(k + 1) % AHEAD];
-            turn = read_turn(kind, context, column, (joint_motion){after->q, after->v}, i + 1, count);
+            turn = turn_joint(kind, after->q, after->v, &next);
             if (ports) {
                 lane sum = lane_set(0.0);
                 CAL_UNROLL for (int m = 0; m < 6; m++) sum = lane_fma(push.eta[m], lambda[m], sum);

@@ -66,11 +66,17 @@ LANE_INLINE joint_motion read_joint(const place* top, int step, int count) {
     return (joint_motion){LOAD_FAR(y, 0), LOAD_FAR(y, 1)};
 }
 
+// What is constant of a joint's turn comes from a multiprocessor's cache, but behind all that was asked of memory before it: it is read first.
+LANE_INLINE turn_constants read_turn_constants(const cal_context* context, const cal_column* column, int step,
+                                               int count) {
+    return load_turn_constants(find_constants(context->layout, column, step < count ? step : count - 1, CAL_OWN_LANE));
+}
+
 // A joint's turn is found while the one before it is used, which does not wait for it: sines and cosines take as long as a step.
 LANE_INLINE joint_turn read_turn(int kind, const cal_context* context, const cal_column* column, joint_motion of,
                                  int step, int count) {
-    const int own = step < count ? step : count - 1;
-    return find_turn(kind, of.q, of.v, find_constants(context->layout, column, own, CAL_OWN_LANE));
+    const turn_constants own = read_turn_constants(context, column, step, count);
+    return turn_joint(kind, of.q, of.v, &own);
 }
 
 // A limb's way down, segment by segment from the last one on.
@@ -114,12 +120,11 @@ LANE_INLINE limb_walk begin_limb(int kind, const cal_context* context, const cal
     return w;
 }
 
-// What a node keeps, into its rows on chip.
-LANE_INLINE void fill_node(int kind, const motion* m, v3 d, const place* at, lane force, double* rows) {
+// What a node keeps, into its rows on chip; but for the joint's force.
+LANE_INLINE void fill_node(int kind, const motion* m, v3 d, const place* at, double* rows) {
     store3(rows, LIMB_Z, m->E.z);
     store3(rows, LIMB_D, d);
     bias(kind, m->E, m->A, m->a, at->constants, at->external, rows);
-    STORE(rows, LIMB_FORCE, force);
 }
 
 // Down the segment that begins with step `first`, into the rows on chip; returns its end.
@@ -135,7 +140,9 @@ LANE_INLINE int fill_segment(int kind, const cal_context* context, const cal_col
         const lane force = LOAD_FAR(at.force, 0);
         v3 d;
         walk_step(kind, context, column, w, i, &d);
-        fill_node(kind, &w->m, d, &at, force, chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH);
+        double* rows = chip + (i - first) * CAL_LIMB_ROWS * CAL_WIDTH;
+        fill_node(kind, &w->m, d, &at, rows);
+        STORE(rows, LIMB_FORCE, force);
     }
     return end;
 }

@@ -221,7 +221,7 @@ CAL_PHASE double SOLVER(touch_sums)(const cal_device_work* work) {
 #else
 #define TOUCH_SUMS 0.0
 #endif
-CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), TOUCH_SUMS)
+CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), CAL_TEAM_WARPS, TOUCH_SUMS)
 #undef TOUCH_SUMS
 
 // Half of a multiprocessor's registers are for sixteen warps: the other half may be a descent's.
@@ -423,7 +423,7 @@ static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, in
     cal_device_work own = *work;
     own.phase_count = work->sum_levels + (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
     enum { KEPT = CAL_KEPT_COLUMNS * SOLVER(kept_doubles) };
-    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, 1,
+    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), CAL_TEAM_WARPS, device, 1,
                       (int)KEPT > (int)CAL_TEAM_DOUBLES ? (int)KEPT : (int)CAL_TEAM_DOUBLES, &own);
 }
 

@@ -64,7 +64,7 @@ CAL_PHASE void find_rotations(const cal_context* context, const cal_column* colu
             if (step >= count) break;
             const place at = find_place(context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), step);
             double* rows = team_rows(step);
-            store_columns(rows, TEAM_E, revolute_rotation(at.constants, q[k]));
+            store_columns(rows, TEAM_E, revolute_rotation(load_rows(at.constants, CAL_CONSTANT_ROTATION), q[k]));
             store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
             STORE(rows, TEAM_W, v[k]);
         }

@@ -27,7 +27,7 @@
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
 enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4, CAL_TEAM_STEPS = 16 };
-enum { CAL_PLACERS = 64 }; // threads of a team that have an element of assembly each, on the way from tips to bases
+enum { CAL_PLACE_WARPS = 32 }; // of a team that has elements of assembly on the way from tips to bases, a warp each
 // Of a team that has a multiprocessor for itself and a whole part on chip (near.h): its nodes at most, which have 227 KB, and their rows.
 enum { CAL_NEAR_ROWS = 26, CAL_NEAR_STEPS = 34 };
 enum {
@@ -35,6 +35,17 @@ enum {
     CAL_TRUNK_TEAMS = 8,
     CAL_STAGE_PHASES = 2
 }; // as many teams as a cluster has on every GPU that has clusters
+
+// What there is to do for an element on the way from tips to bases. Of a join of two parts of a chain, or of what such parts became: where the motions
+// are of its own tip, of those of both, of its base and of b's, in the numbers of elements; and where the columns of those that are parts read theirs,
+// in the scratch memory.
+enum { CAL_PLACING_STRIDES = 64 };
+#define CAL_NOWHERE UINT32_MAX
+typedef struct cal_placing_step {
+    int32_t
+        element; // of other kinds: which one; else −1 − (how far apart numbers of a part are: a's and, times CAL_PLACING_STRIDES, b's)
+    uint32_t tip, a_tip, b_tip, base, b_base, a_seat, b_seat;
+} cal_placing_step;
 
 typedef struct cal_device_work {
     cal_layout layout;   // its arrays are the device's
@@ -68,6 +79,7 @@ typedef struct cal_device_work {
     // Assembly: of group g of a band, the elements of its height h are schedule.order[starts[i]] … order[starts[i + 1] - 1],
     // i = first + g (heights + 1) + h; the launch goes down again after `turn` phases.
     const int32_t* starts;
+    const cal_placing_step* placings; // of schedule.order, on the way from tips to bases
     int heights, turn;
     int phase_count; // of kernels with phases (kernel.h)
     bool

@@ -57,14 +57,17 @@ LANE_INLINE m3 spin_matrix(v3 w, v3 al) {
 }
 
 // (1): rotation of a revolute node in its parent's axes; the part that does not recur.
-#define revolute_rotation LANE(cal_revolute_rotation)
-LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
-    lane s, c;
-    lane_sincos(q, &s, &c);
-    const m3 R = load_rows(constants, CAL_CONSTANT_ROTATION);
+#define turned_rotation LANE(cal_turned_rotation)
+LANE_INLINE m3 turned_rotation(m3 R, lane s, lane c) { // by an angle of that sine and cosine
     return (m3){v3_fma_scale(R.y, s, v3_scale(R.x, c)),
                 (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)},
                 R.z};
+}
+#define revolute_rotation LANE(cal_revolute_rotation)
+LANE_INLINE m3 revolute_rotation(m3 R, lane q) {
+    lane s, c;
+    lane_sincos(q, &s, &c);
+    return turned_rotation(R, s, c);
 }
 
 // Σ in the world's axes. With Σ_xy = 0 in the node's axes x, y, z (columns of E): Σ = λ 1 + x pᵀ + p xᵀ + y rᵀ + r yᵀ,
@@ -136,12 +139,22 @@ typedef struct joint_turn {
     v3 r;
     lane q, v;
 } joint_turn;
+#define turn_constants LANE(cal_turn_constants)
+#define load_turn_constants LANE(cal_load_turn_constants)
+#define turn_joint LANE(cal_turn_joint)
+typedef struct turn_constants {
+    m3 R;
+    v3 r;
+} turn_constants;
+LANE_INLINE turn_constants load_turn_constants(const double* constants) {
+    return (turn_constants){load_rows(constants, CAL_CONSTANT_ROTATION), load3(constants, CAL_CONSTANT_OFFSET)};
+}
+LANE_INLINE joint_turn turn_joint(int kind, lane q, lane v, const turn_constants* own) {
+    return (joint_turn){.L = kind == CAL_REVOLUTE ? revolute_rotation(own->R, q) : own->R, .r = own->r, .q = q, .v = v};
+}
 LANE_INLINE joint_turn find_turn(int kind, lane q, lane v, const double* constants) {
-    return (joint_turn){.L = kind == CAL_REVOLUTE ? revolute_rotation(constants, q)
-                                                  : load_rows(constants, CAL_CONSTANT_ROTATION),
-                        .r = load3(constants, CAL_CONSTANT_OFFSET),
-                        .q = q,
-                        .v = v};
+    const turn_constants own = load_turn_constants(constants);
+    return turn_joint(kind, q, v, &own);
 }
 
 // Its axes from its parent's, and its origin d as seen from the parent's.

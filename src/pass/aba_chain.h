@@ -59,7 +59,7 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
     place at = find_place(context, column, CAL_REVOLUTE, record, 0);
     for (int block = 0; block < column->block_count; block++) {
         at = find_place(context, column, CAL_REVOLUTE, record, block);
-        store_columns(local[0], 0, revolute_rotation(at.constants, LOAD(at.y, 0)));
+        store_columns(local[0], 0, revolute_rotation(load_rows(at.constants, CAL_CONSTANT_ROTATION), LOAD(at.y, 0)));
         cal_m3_1 E = {{turn[0][CAL_WIDTH - 1], turn[1][CAL_WIDTH - 1], turn[2][CAL_WIDTH - 1]},
                       {turn[3][CAL_WIDTH - 1], turn[4][CAL_WIDTH - 1], turn[5][CAL_WIDTH - 1]},
                       {turn[6][CAL_WIDTH - 1], turn[7][CAL_WIDTH - 1], turn[8][CAL_WIDTH - 1]}};

@@ -54,6 +54,12 @@ CAL_DEVICE static inline double* cal_element_numbers(const cal_assembly* assembl
 // The parts of an element in its numbers: I (21), p (6), E (6 a column), c (1 a column), Λ; lower rows where symmetric.
 enum { CAL_ELEMENT_BIAS = 21, CAL_ELEMENT_COLUMNS = 27 };
 
+// Whether a join is one of two parts of a chain, or of what such parts became: a has one tip, below which b hangs, with one or none.
+CAL_DEVICE static inline bool cal_joins_chain(const cal_element* e, const cal_element* a, const cal_element* b) {
+    return e->kind == CAL_ELEMENT_BELOW && a->columns == 6 && (b->columns == 6 || b->columns == 0) &&
+           e->columns == b->columns;
+}
+
 // Joins of batches of the schedule (assembly_join_lanes.c); what is done with a batch before, and whether it is of joins.
 CAL_DECLARE_VARIANTS(cal_join_inbound);
 CAL_DECLARE_VARIANTS(cal_join_outbound);

@@ -6,6 +6,7 @@
 #define displace LANE(cal_displace)
 #define displace_joint LANE(cal_displace_joint)
 #define displace_turning LANE(cal_displace_turning)
+#define v3_fnma_scale LANE(cal_v3_fnma_scale)
 #define push_column LANE(cal_push_column)
 #define push_slots LANE(cal_push_slots)
 #define sum_slots LANE(cal_sum_slots)
@@ -64,11 +65,14 @@ LANE_INLINE void displace(int kind, placing* p, const double* y, const double* c
 }
 
 // σ of one column's forces, and what goes on of them.
+LANE_INLINE v3 v3_fnma_scale(v3 g, lane s, v3 f) {
+    return (v3){lane_fnma(g.x, s, f.x), lane_fnma(g.y, s, f.y), lane_fnma(g.z, s, f.z)};
+}
 LANE_INLINE lane push_column(bool turns, v3 z, v3 d, v3 gn, v3 gf, v3* n, v3* f) {
     const lane s = turns ? v3_dot(z, *n) : v3_dot(z, *f);
     *n = v3_fma_cross(d, *f, *n);
-    *n = (v3){lane_fnma(gn.x, s, n->x), lane_fnma(gn.y, s, n->y), lane_fnma(gn.z, s, n->z)};
-    *f = (v3){lane_fnma(gf.x, s, f->x), lane_fnma(gf.y, s, f->y), lane_fnma(gf.z, s, f->z)};
+    *n = v3_fnma_scale(gn, s, *n);
+    *f = v3_fnma_scale(gf, s, *f);
     return s;
 }
 

@@ -47,7 +47,7 @@ LANE_INLINE void place_node(int kind, m3* E, const double* y, const double* cons
     } else {
         v3 d = m3_times(parent, load3(constants, CAL_CONSTANT_OFFSET));
         if (kind == CAL_REVOLUTE) {
-            *E = m3_product(parent, revolute_rotation(constants, LOAD(y, 0)));
+            *E = m3_product(parent, revolute_rotation(load_rows(constants, CAL_CONSTANT_ROTATION), LOAD(y, 0)));
         } else {
             *E = m3_product(parent, load_rows(constants, CAL_CONSTANT_ROTATION));
             if (kind == CAL_BALL)
