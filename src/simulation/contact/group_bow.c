@@ -52,11 +52,14 @@ static double rate_of(const cal_group_work* w, const cal_group_contact* contact,
 //
 //     (g(s) + a) / (4 s (1 − s)) = (b₀ (1/s − 2 + s) + 3 b₁ (1 − s) + 3 b₂ s + b₃ (1/(1 − s) − 1 − s)) / 4
 //
-// is convex, and least where its slope is zero, or at an end where b is zero.
-static double gap_of(double from, double rate, double to, double to_rate, double h, double allowed) {
+// is convex, and least where its slope is zero, or at an end where b is zero. It is not less than the least of b, since 4 s (1 − s) is not more
+// than 1: where that is more than `beyond`, how much more does not matter.
+static double gap_of(double from, double rate, double to, double to_rate, double h, double allowed, double beyond) {
     enum { HALVINGS = 24 };
     double b[CAL_CUBIC_TERMS];
     cal_curve_hermite(h, from + allowed, rate, to + allowed, to_rate, b);
+    const double bound = fmin(fmin(b[0], b[1]), fmin(b[2], b[3])) - allowed;
+    if (bound > beyond) return bound;
     const double first = fmax(b[0], 0.0), last = fmax(b[3], 0.0), slope = first - last + 3.0 * (b[2] - b[1]);
     double low = 0.0, high = 1.0;
     for (int i = 0; i < HALVINGS; i++) {
@@ -208,6 +211,8 @@ static bool needs_look(const cal_group_work* w) { return w->varies || w->group->
 // pairs there are is noted, and which of them may overlap though this does not tell.
 static double find_middle(cal_group_work* w, double h, double allowed) {
     const cal_contact_cache *end = &w->cache, *begin = &w->far;
+    // What is further apart takes no part where overlaps are parted (cal_work_find_parting).
+    const double parted = 2.0 * CAL_WORK_SLACK * w->group->length;
     double deepest = 0.0;
     int next = 0;
     for (int k = 0; k < end->count; k++) {
@@ -236,7 +241,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
         bool unsure = is_off(w, contact, there, h, allowed);
         const double miss =
             needs_look(w) ? miss_of(w, contact->key, next, contact->gap, rate, there->gap, to_rate, h) : 0.0;
-        contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed) - miss;
+        contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed, parted + miss) - miss;
         const double more = contact->gap < 0.0 ? -contact->gap * turn_of(w, contact, h) : 0.0;
         contact->gap -= more;
         for (int i = 0; i < 3; i++) {
