@@ -28,14 +28,31 @@ static const double curved = 100.0;
 // × the change of speeds over h: a cubic between them is not bent more, |6 (m − v₀) − 2 (v₁ − v₀)| with the mean speed m between both.
 static const double steepest = 8.0;
 
+// Whether a free body stays where it is on the way.
+static bool stays(const cal_group_work* w, const cal_group_way* way, int body) {
+    const int number = w->group->unit_of_body[body];
+    if (number < 0 || w->group->units[number].varying) return false;
+    const cal_group_member* unit = &w->group->units[number];
+    bool same =
+        cal_same_bits(way->q + unit->first_q, w->start_q + unit->first_q, (size_t)unit->q_count * sizeof *way->q);
+    for (int i = unit->first_v; same && i < unit->first_v + unit->v_count; i++)
+        same = way->v[i] == 0.0 && w->start_v[i] == 0.0 && way->bow[i] == 0.0;
+    return same;
+}
+
 // Speeds of all bodies at both ends of their ways.
 static cal_status find_speeds(cal_group_work* w, const cal_group_way* way, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < w->group->body_count; i++)
+    for (int i = 0; status == CAL_OK && i < w->group->body_count; i++) {
+        if (stays(w, way, i)) {
+            memset(w->body_speeds[i], 0, sizeof w->body_speeds[i]);
+            continue;
+        }
         for (int end = 0; status == CAL_OK && end < 2; end++) {
             double pose[7];
             status = cal_way_motion(w, way, i, end == 0 ? 0.0 : way->h, pose, w->body_speeds[i][end], error);
         }
+    }
     return status;
 }
 
@@ -61,8 +78,10 @@ static double gap_of(double from, double rate, double to, double to_rate, double
     const double bound = fmin(fmin(b[0], b[1]), fmin(b[2], b[3])) - allowed;
     if (bound > beyond) return bound;
     const double first = fmax(b[0], 0.0), last = fmax(b[3], 0.0), slope = first - last + 3.0 * (b[2] - b[1]);
-    double low = 0.0, high = 1.0;
-    for (int i = 0; i < HALVINGS; i++) {
+    // Of what rests: the same at both ends, and least half-way, which is where halvings come to.
+    const bool even = first > 0.0 && first == last && slope == 0.0;
+    double low = even ? 0.5 : 0.0, high = even ? 0.5 + 1.0 / (1 << HALVINGS) : 1.0;
+    for (int i = 0; !even && i < HALVINGS; i++) {
         const double s = 0.5 * (low + high), left = 1.0 - s;
         if (slope - first / (s * s) + last / (left * left) > 0.0)
             high = s;
