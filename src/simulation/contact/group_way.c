@@ -2,9 +2,10 @@
 // followed along the way, each by itself and looked at where it needs it, and the way is bowed further for the worst of what is found.
 //
 // Which pairs those are is found with the cubics: those of which one is unsure; and those with a body whose way was bowed, since then it is
-// not the one that cubics were made for. One look half-way tells where most of a bow is; what is unsure is followed. What is near at neither
-// end cannot touch on the way, as long as its length is less than how far contacts were looked for at the ends: two bodies that touch have
-// each come half of that at least, and go as far. Otherwise the whole group is looked at on the way, for more pairs.
+// not the one that cubics were made for. Where none is unsure, one look half-way tells of these, since most of a bow is there. Where one is,
+// for instance what turns far and was lifted far, bows of its neighbours follow that, and they are followed, too. What is near at neither end
+// cannot touch on the way, as long as its length is less than how far contacts were looked for at the ends: two bodies that touch have each come
+// half of that at least, and go as far. Otherwise the whole group is looked at on the way, for more pairs.
 #include "math/vector.h"
 #include "simulation/body.h"
 #include "simulation/contact/group_work.h"
@@ -277,7 +278,7 @@ static cal_status follow_pair(const cal_group_work* w, const cal_group_way* way,
     int left = SHARES, more = 0;
     cal_status status = find_end_speed(w, way, bodies, &speed, error);
     memcpy(places, shares, sizeof shares);
-    ahead->s = -1.0;
+    for (int i = 0; i < 3; i++) room[i].s = -1.0, room[i].depth = 0.0;
     while (status == CAL_OK && left > 0) {
         const double s = places[left - 1];
         if (ahead->s == s) {
@@ -315,7 +316,7 @@ static cal_status look_half_way(const cal_group_work* w, const cal_group_way* wa
     double speed = 0.0;
     cal_status status = find_end_speed(w, way, bodies, &speed, error);
     if (status == CAL_OK) status = look_at_pair(w, way, bodies, 0.5, speed, &look, error);
-    *depth = look.depth;
+    *depth = status == CAL_OK ? look.depth : 0.0;
     return status;
 }
 
@@ -325,8 +326,8 @@ static cal_status look_half_way(const cal_group_work* w, const cal_group_way* wa
 static cal_status find_more_pairs(cal_group_work* w, const cal_group_way* way, cal_error* error) {
     const double speed = fmax(cal_group_speed(w->group, w->start_v), cal_group_speed(w->group, way->v));
     if (way->h * speed <= w->margin) return CAL_OK;
-    for (double s = BETWEEN_LOOKS; s < 1.0; s += BETWEEN_LOOKS) {
-        const cal_status status = cal_way_find(w, way, &w->last, s, error);
+    for (int i = 1; i * BETWEEN_LOOKS < 1.0; i++) {
+        const cal_status status = cal_way_find(w, way, &w->last, i * BETWEEN_LOOKS, error);
         if (status != CAL_OK) return status;
         for (int k = 0; k < w->last.count; k++) cal_way_note(w, &w->last.contacts[k], false, false);
         sort_pairs(w);
