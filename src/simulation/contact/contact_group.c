@@ -384,6 +384,7 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.unit_of_body = g->unit_of_body;
     g->group.driven = driven;
     g->group.contacts = cal_group_contacts;
+    g->group.pair_contacts = cal_group_pair_contacts;
     g->group.body_name = body_name;
     g->group.energy = cal_group_energy_at;
     g->group.work = cal_group_find_work;
