@@ -323,7 +323,7 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
             length = box_length(world, body, length, flight.velocity, flight.turn);
         } else { // how it is turned does not matter
             const cal_status status =
-                cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
+                cal_body_failed(world, body, ops->motion(world, component, body, time, time, false, &at), time, error);
             if (status != CAL_OK) return status;
             length = box_length(world, body, length, at.u, 0.0);
             if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);

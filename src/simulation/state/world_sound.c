@@ -43,7 +43,8 @@ bool cal_multibody_sound(const cal_world* world, int component, const cal_saved_
     return cal_all_finite(data, at->memory) && cal_all_finite(data + at->length, at->stride - at->length) &&
            cal_is_index(data[at->system], CAL_FLIGHT_SYSTEMS - 1) &&
            m->engine->systems[(int)data[at->system]] != NULL && data[at->step] >= 0.0 && data[at->repeats] >= 0.0 &&
-           data[at->length] >= 0.0 && cal_is_index(data[at->degree], m->engine->terms - 1);
+           data[at->length] >= 0.0 && (data[at->length] == 0.0 || data[at->end] >= state->time) &&
+           cal_is_index(data[at->degree], m->engine->terms - 1);
 }
 
 bool cal_group_sound(const cal_world* world, int component, const cal_saved_state* state) {
