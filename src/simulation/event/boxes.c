@@ -236,11 +236,14 @@ static cal_status sweep(cal_world* world, int body, double from, double to, cal_
     return status == CAL_OK ? hold_longer(world, body, from, to, box) : status;
 }
 
-// The ways of a free body from the beginning of a window to a time, from which on it goes another way: what was looked at before is kept, so that a body that
-// collides many times in a window is not followed from its beginning each time. What was undone since is in it, too: a box may hold more than it must.
+// The ways of a body from what may come back on to a time, from which on it goes another way: what was looked at before is kept, so that a body that
+// collides many times is not followed from there each time. What was undone since is in it, too, and of what may not come back any more as much as the
+// world's window where that is not a domain's: a box may hold more than it must.
 static cal_status sweep_past(cal_world* world, int body, double from, double time, cal_box* box) {
     cal_sim_body* part = &world->bodies[body];
-    if (part->past_from != from) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
+    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
+    if (!(part->past_from <= from && part->past_from >= from - older))
+        part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
     part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
     if (part->past_until < time) {
@@ -257,8 +260,8 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     cal_box box, past;
     cal_broad_changes changes;
     // A driven body is in all domains.
-    const bool kept = from < at && world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
-                      cal_body_ops(world, body)->single;
+    const bool kept = from < at && world->bodies[body].component >= 0 && cal_body_ops(world, body)->single &&
+                      world->def.loop == CAL_TIMEWARP;
     cal_status status = sweep(world, body, kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);

@@ -13,6 +13,7 @@
 // constraints (multibody_loops.c).
 //
 // "auto" goes by an explicit method, and by an implicit one where joint forces, and not errors, keep the steps of that one small.
+#include "base/finite.h"
 #include "base/memory.h"
 #include "pass/joint_law.h"
 #include "simulation/component.h"
@@ -162,7 +163,13 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
         const double flowed[CAL_FLOW_KINDS] = {flows.work, flows.loss, flows.closing};
         for (int i = 0; i < CAL_FLOW_KINDS; i++) rows[(count + i) * e->terms + k] = flowed[i];
     }
-    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) cal_curve_through(rows + (size_t)i * (size_t)e->terms, degree);
+    bool finite = true;
+    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) {
+        double* row = rows + (size_t)i * (size_t)e->terms;
+        cal_curve_through(row, degree);
+        finite = finite && cal_all_finite(row, degree + 1);
+    }
+    if (!finite) return CAL_NOT_FINITE; // so far away that sums of a few places have no end
     data[m->at.length] = end - start;
     data[m->at.end] = end;
     data[m->at.degree] = degree;

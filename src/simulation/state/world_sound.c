@@ -43,8 +43,7 @@ bool cal_multibody_sound(const cal_world* world, int component, const cal_saved_
     return cal_all_finite(data, at->memory) && cal_all_finite(data + at->length, at->stride - at->length) &&
            cal_is_index(data[at->system], CAL_FLIGHT_SYSTEMS - 1) &&
            m->engine->systems[(int)data[at->system]] != NULL && data[at->step] >= 0.0 && data[at->repeats] >= 0.0 &&
-           data[at->length] >= 0.0 && (data[at->length] == 0.0 || data[at->end] >= state->time) &&
-           cal_is_index(data[at->degree], m->engine->terms - 1);
+           data[at->length] >= 0.0 && cal_is_index(data[at->degree], m->engine->terms - 1);
 }
 
 bool cal_group_sound(const cal_world* world, int component, const cal_saved_state* state) {
@@ -350,7 +349,8 @@ static bool are_counts_sound(const cal_world* world) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (counts[i] < 0 || counts[i] > INT64_MAX / 2) return false;
     return isfinite(world->time) && isfinite(world->now) && isfinite(world->gvt) && !isnan(world->frontier) &&
-           !isnan(world->last_event);
+           !isnan(world->last_event) && world->halvings >= 0 && world->halvings <= INT32_MAX &&
+           world->repeats_left >= -INT64_MAX / 2 && world->repeats_left <= INT64_MAX / 2;
 }
 
 cal_status cal_world_parts_check(const cal_world_parts* parts, const cal_world* own) {
