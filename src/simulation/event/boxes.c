@@ -259,9 +259,9 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
                            cal_error* error) {
     cal_box box, past;
     cal_broad_changes changes;
-    // A driven body is in all domains.
-    const bool kept = from < at && world->bodies[body].component >= 0 && cal_body_ops(world, body)->single &&
-                      world->def.loop == CAL_TIMEWARP;
+    // A driven body is in all domains, and of domains only what flies is kept so.
+    const bool kept = from < at && world->bodies[body].component >= 0 && world->def.loop == CAL_TIMEWARP &&
+                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single);
     cal_status status = sweep(world, body, kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
