@@ -73,6 +73,12 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
         share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
     }
     const double sum = share[0] + share[1];
+    char names[2][64];
+    if (sum > 0.0 && !isfinite(by * by)) // nor are the places that they would come to
+        return cal_fail(error, CAL_NOT_FINITE,
+                        "%s and %s overlap by %g m at the start, the square of which is no number",
+                        cal_body_name_at(world, pair->body[0], names[0], sizeof names[0]),
+                        cal_body_name_at(world, pair->body[1], names[1], sizeof names[1]), by);
     for (int i = 0; i < 2 && sum > 0.0; i++) {
         if (share[i] == 0.0) continue;
         double move[3];

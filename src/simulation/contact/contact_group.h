@@ -110,7 +110,8 @@ enum {
 };
 
 // turning: how it is turned matters.
-cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
+cal_status cal_group_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                            cal_motion* out);
 // q and v of the multibody that a member belongs to.
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 // q and v of all members at a time.
