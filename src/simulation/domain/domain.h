@@ -138,6 +138,8 @@ typedef struct cal_domain {
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
+    int64_t ahead_work;      // of the work, what was beyond the end of the window
+    double ahead_s;          // the same in processor time, in the present run
     // Of a world on ranks (ranks.h), as all know it: places for components in store, members of the largest group where these are too few; the extent when
     // domains last met, and whether it is larger now.
     int places, most_members;
@@ -256,10 +258,14 @@ typedef struct cal_domains {
     bool helps;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
-    double end; // of a run
+    double end;    // of a run
+    double latest; // how far a domain may go on beyond it while others run
+    double time;   // that all advance to
+    bool leaves;   // the world is to be whole again when no domain is ahead
     void (*task)(struct cal_domains* d, int domain);
     // What workers tell each other while domains run, apart from what they read for each event: of help as above; looks that can be taken, those that a worker
     // has taken, what they took; and for who has run, to see who else has.
+    _Alignas(64) atomic_int behind; // domains that have not come to the end of the window
     _Alignas(64) atomic_int at_work, idle;
     atomic_llong helped_ns, looked_ns;
     _Alignas(64) atomic_int look_count, looks_taken;

@@ -83,7 +83,24 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
 // contact problem. Counts, the same on all ranks; on threads searches with help may end a little sooner.
 static int64_t work_of(const cal_world* view) { return view->report.checks + view->report.group_newton; }
 
-static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
+// How far a domain may go beyond the end of the window. Of worlds whose windows were given, each another way.
+static double ahead_of(const cal_domains* d, int domain) {
+    enum { PARTS = 8 };
+    if (!d->given) return d->latest;
+    return d->end + (d->latest - d->end) * (double)((7 * d->runs + 5 * domain) % PARTS) / PARTS;
+}
+
+// Whether all domains have come to the end of the window: nobody waits for who is ahead.
+static bool have_all_run(const cal_domains* d) {
+    return !d->given && atomic_load_explicit(&d->behind, memory_order_relaxed) == 0;
+}
+
+// Whether an event is one that every domain has: what they have of driven bodies is the same in all of them when bodies are handed over.
+static bool is_of_all(const cal_world* view, const cal_event_slot* slot) {
+    return cal_event_kind_of(slot) == CAL_EVENT_BOX && view->bodies[slot->owner].component < 0;
+}
+
+static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, bool ahead, cal_error* error) {
     cal_world* view = domain->world;
     cal_status status = CAL_OK;
     cal_progress_begin(view);
@@ -92,8 +109,9 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
         const int event = cal_events_first(&view->events);
         if (event < 0 || !(cal_events_due(&view->events) < end)) break;
         const cal_event_slot slot = view->events.slots[event];
+        if (ahead && (have_all_run(d) || is_of_all(view, &slot))) break;
         if (!has_places(view, &slot)) {
-            domain->starved = true;
+            domain->starved = !ahead;
             break;
         }
         view->now = cal_events_due(&view->events);
@@ -115,9 +133,22 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
     return status;
 }
 
+// Where others still run, a domain goes on beyond the end of the window: what it does there can be taken back as all that is in the window, and most of it is not.
+static void run_ahead(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    const int64_t work = own->work;
+    const double begin = cal_processor_time();
+    atomic_fetch_sub(&d->behind, 1);
+    if (own->status == CAL_OK && !own->starved)
+        own->status = run_domain(d, own, ahead_of(d, domain), true, &own->error);
+    own->ahead_work += own->work - work;
+    own->ahead_s = cal_processor_time() - begin;
+}
+
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    own->status = run_domain(d, own, d->end, &own->error);
+    own->status = run_domain(d, own, d->end, false, &own->error);
+    if (d->latest > d->end) run_ahead(d, domain);
     if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
     if (d->ranks == NULL) cal_border_end_run(d, domain);
 }
@@ -286,7 +317,8 @@ static void begin_window(cal_domains* d) {
     cal_domains_untie(d);
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
-        view->gvt = view->now = view->reached = d->begin;
+        view->gvt = view->now = d->begin;
+        view->reached = fmax(view->reached, d->begin); // it may have gone on beyond the last one
         view->time = d->whole->time;
         view->lag = (double)INFINITY;
         d->domains[i].border->gvt = d->domains[i].border->now = d->begin;
@@ -301,7 +333,7 @@ static int64_t count_events(const cal_domains* d) {
 
 static int64_t count_work(const cal_domains* d) {
     int64_t work = 0;
-    for (int i = 1; i <= d->count; i++) work += d->domains[i].work;
+    for (int i = 1; i <= d->count; i++) work += d->domains[i].work - d->domains[i].ahead_work;
     return work;
 }
 
@@ -322,14 +354,25 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
         d->window *= 0.8;
 }
 
+// Domains go on while others run where each has a core of its own, which waits otherwise, and none of what it does is seen by a user.
+static void begin_ahead(cal_domains* d) {
+    const cal_machine* machine = d->whole->machine;
+    const bool waits = d->count <= d->workers && machine != NULL && !machine->crowded;
+    const bool ahead = d->ranks == NULL && !d->priced && !d->grouping && !d->leaves && (d->given || waits);
+    d->latest = ahead ? fmin(d->end + d->window, d->time) : d->end;
+    atomic_store_explicit(&d->behind, d->count, memory_order_relaxed);
+    for (int i = 1; i <= d->count; i++) d->domains[i].ahead_s = 0.0;
+}
+
 // Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed.
 static cal_status run_window(cal_domains* d, double end, int64_t* first_work, cal_status status, cal_error* error) {
     for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
         if (status == CAL_OK) status = cal_domains_feed(d, error);
         cal_border_begin_run(d);
+        begin_ahead(d);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) {
-            if (d->ranks == NULL && d->domains[i].goes_on) d->first_s += d->domains[i].spent;
+            if (d->ranks == NULL) d->first_s += d->domains[i].goes_on ? d->domains[i].spent : d->domains[i].ahead_s;
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
@@ -424,17 +467,33 @@ static cal_status pass_instant(cal_domains* d, cal_status status, cal_error* err
     return status == CAL_OK ? end_window(d, d->begin, until, error) : status;
 }
 
+// Whether a division is, as far as is known.
+static bool is_worth_it(cal_domains* d) {
+    if (d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) return true;
+    take_rank_times(d);
+    if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) return true;
+    return cal_domains_pay(d);
+}
+
+static double latest_reached(const cal_domains* d) {
+    double latest = d->begin;
+    for (int i = 1; i <= d->count; i++) latest = fmax(latest, d->domains[i].world->reached);
+    return latest;
+}
+
 // One window after the other up to a time; or until one core is better, and has the world again.
 static cal_status pass_windows(cal_domains* d, double time, cal_status status, cal_error* error) {
     double before = cal_processor_time();
     d->rank_mark = before;
     d->own_s = d->waited_s = d->shown_s = 0.0;
+    d->time = time;
+    d->leaves = false;
     for (bool last = false; !last && (d->ranks != NULL || status == CAL_OK);) {
         double due;
         status = find_first_due(d, &due, status, error);
         if (status != CAL_OK) return status;
         const double next = fmin(fmax(due, d->begin), time);
-        const double end = next + d->window;
+        const double end = fmax(next + d->window, d->leaves ? nextafter(latest_reached(d), (double)INFINITY) : next);
         last = !(end < time);
         const double until = last ? nextafter(time, (double)INFINITY) : end;
         status = pass_window(d, until, status, error);
@@ -444,10 +503,9 @@ static cal_status pass_windows(cal_domains* d, double time, cal_status status, c
         before = cal_processor_time();
         if (d->ranks == NULL && status != CAL_OK) return status;
         if (last && d->ranks != NULL) break;
-        if (d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
-        take_rank_times(d);
-        if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) continue;
-        if (cal_domains_pay(d)) continue;
+        if (!d->leaves && is_worth_it(d)) continue;
+        d->leaves = true; // when nothing is beyond the end of a window
+        if (latest_reached(d) > d->begin) continue;
         begin_window(d);
         // What is before `begin`, and at it, is what all ranks have to know before each goes on alone.
         if (d->ranks != NULL) status = pass_instant(d, status, error);
