@@ -209,29 +209,45 @@ cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error) {
     return CAL_OK;
 }
 
-// What a body overlaps in another domain.
-static bool look_for(cal_domains* d, cal_border_look* look, cal_world* view, const cal_domain* other, int body,
-                     const cal_box* box) {
-    const int32_t* ids;
-    if (!cal_box_overlap(box, &other->extent)) return true;
-    const int count = cal_broad_look(other->world->broad, box, &look->scratch, &ids);
-    return keep_finds(d, look, view, body, ids, count);
+// Of what a domain has noted, what is not inside of a box that no other domain came to; where one has since, all of it.
+static int outer_count(const cal_domain* own, const cal_domain* other, bool* inside) {
+    *inside = cal_box_overlap(&own->core, &other->extent);
+    return *inside ? own->world->noted_count : own->outer_count;
+}
+
+static const cal_box* outer_box(const cal_domains* d, const cal_domain* own, int k, bool inside, int* body) {
+    *body = inside ? own->world->noted[k] : own->outer[k].body;
+    return inside ? noted_box(d, own, k) : &own->outer[k].box;
 }
 
 // What the bodies that one of two domains has noted overlap in the other one. Counts go into a world of the look's own: another worker may look from the same
 // domain into a third one.
 static bool look_from(cal_domains* d, cal_border_look* look, int side) {
     const cal_domain *own = &d->domains[look->domain[side]], *other = &d->domains[look->domain[1 - side]];
-    const bool inside = cal_box_overlap(&own->core, &other->extent);
-    const int count = inside ? own->world->noted_count : own->outer_count;
-    bool enough = true;
-    if (count == 0) return true;
+    bool inside, enough = true;
+    const int count = outer_count(own, other, &inside);
+    int body, near = 0;
+    cal_box all = cal_box_of_nothing;
+    for (int k = 0; k < count; k++) {
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
+        cal_box_extend(&all, box);
+        near++;
+    }
+    if (near == 0) return true;
+    for (int i = 0; i < 3; i++) {
+        all.low[i] = fmax(all.low[i], other->extent.low[i]);
+        all.high[i] = fmin(all.high[i], other->extent.high[i]);
+    }
+    if (!cal_look_begin(d, look, other, near, &all)) return false;
     cal_world view = *own->world;
     view.report.checks = view.report.predictions = 0;
     for (int k = 0; enough && k < count; k++) {
-        const int body = inside ? own->world->noted[k] : own->outer[k].body;
-        const cal_box* box = inside ? noted_box(d, own, k) : &own->outer[k].box;
-        if (box != NULL) enough = look_for(d, look, &view, other, body, box);
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
+        const int32_t* ids;
+        const int found = cal_look_overlaps(look, other, box, &ids);
+        enough = keep_finds(d, look, &view, body, ids, found);
     }
     look->checks += view.report.checks, look->predictions += view.report.predictions;
     return enough;

@@ -112,7 +112,7 @@ static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error)
         if (!cal_domain_is_own(d, domain)) continue; // another rank has it by now, and has noted it
         if (own->strays[i].to == CAL_DOMAIN_WHOLE) own->strays[i].to = cal_domain_home_of(d, body);
         if (own->strays[i].to == CAL_DOMAIN_WHOLE) continue; // it has no box
-        if (is_ahead(d, component)) // in a later window, where it is then
+        if (is_ahead(d, component))                          // in a later window, where it is then
             own->strays[later++] = (cal_stray){body, CAL_DOMAIN_WHOLE};
         else if (!is_alone(d, component))
             status = list_cluster(d, body, component, domain, error);
