@@ -57,6 +57,8 @@ static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
         cal_sim_body* part = &d->whole->bodies[i];
         part->noted = 0;
         part->past_from = (double)NAN;
+        part->box_from = -(double)INFINITY;
+        part->late_in = 0;
         part->prescribed = -1;
         own->moving += part->component >= 0;
         own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
@@ -323,11 +325,18 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
     return CAL_OK;
 }
 
+// Whether boxes begin where bodies are: ranks tell each other boxes, and nothing else of what was before; contact groups have to know all that was near.
+static bool is_narrow(const cal_domains* d) {
+    return d->ranks == NULL && d->whole->multibody_count == 0 && !d->grouping && d->whole->report.groups == 0;
+}
+
 static void open_domains(cal_domains* d) {
     cal_domains_share(d);
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
         own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
+        own->world->narrow = is_narrow(d);
+        own->world->late_from = d->whole->time;
         own->extent = own->shown = own->core = cal_box_of_nothing;
         own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }

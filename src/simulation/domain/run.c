@@ -125,6 +125,7 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, boo
         status = cal_progress_check(view, &slot, view->window, error);
         if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
+        if (status == CAL_OK && view->narrow && view->report.groups > 0) status = cal_late_widen(view, error);
         if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
         domain->work += 1 + work_of(view) - before;
         if (owner >= 0) view->components[owner].done += (int)(1 + work_of(view) - before);
@@ -147,6 +148,7 @@ static void run_ahead(cal_domains* d, int domain) {
 
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
+    if (own->world->narrow) cal_late_trim(own->world);
     own->status = run_domain(d, own, d->end, false, &own->error);
     if (d->latest > d->end) run_ahead(d, domain);
     if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
@@ -376,6 +378,8 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
+        for (int i = 1; d->grouping && status == CAL_OK && i <= d->count; i++)
+            status = cal_late_widen(d->domains[i].world, error);
         if (first && d->ranks == NULL) d->first_s += d->helped_s, *first_work = count_work(d);
         if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
         if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);

@@ -257,13 +257,18 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     cal_box box, past;
     cal_broad_changes changes;
     // A driven body is in all domains.
-    const bool kept = from < at && world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
-                      cal_body_ops(world, body)->single;
-    cal_status status = sweep(world, body, kept ? at : from, to, &box);
+    const bool single = world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
+                        cal_body_ops(world, body)->single;
+    const bool narrow = single && world->narrow, kept = single && !narrow && from < at;
+    cal_status status = sweep(world, body, narrow || kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
         cal_box_extend(&box, &past);
     }
+    if (!narrow)
+        world->bodies[body].box_from = from;
+    else if (status == CAL_OK && !cal_late_begin_box(world, body, at))
+        status = CAL_NO_MEMORY;
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {
@@ -273,10 +278,16 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     }
     cal_fetch_changes(world, &changes);
     for (int i = 0; i < changes.ceased_count; i++) {
-        const int pair = cal_pair_find(world, body, changes.ceased[i]);
-        if (pair >= 0) cal_pair_remove(world, pair);
+        const int other = changes.ceased[i], pair = cal_pair_find(world, body, other);
+        if (pair < 0) continue;
+        if (!world->narrow || !cal_late_keeps(world, pair, other, &box, at))
+            cal_pair_remove(world, pair);
+        else if (!cal_late_add_pair(world, body, other))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     }
     *began = changes.began_count;
+    if (world->narrow && !cal_late_find(world, body, &box, at, began))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     return cal_domain_note_box(world, body, error);
 }
 
