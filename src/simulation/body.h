@@ -112,7 +112,7 @@ typedef struct cal_sim_body {
     double past_from, past_until;
     // Where boxes begin where bodies are (domain/late.c): from when on its box holds it; what was before is in `past`; the domain that has it in its list, 0: none.
     double box_from;
-    int late_in;
+    int late_in, late_at; // and where
 } cal_sim_body;
 
 // What a body can do: the table of its own component, or that of a fixed or a driven one (component.h).

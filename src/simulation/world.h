@@ -106,7 +106,8 @@ struct cal_world {
     int noted_count, noted_capacity;
     // Of a domain whose boxes begin where bodies are (domain/late.c): those whose boxes begin in the window, and when the last one does; and pairs whose boxes need not overlap.
     bool narrow;
-    int *late, late_count, late_capacity;
+    struct cal_outer* late; // with their pasts
+    int late_count, late_capacity;
     double late_from;
     struct cal_late_pair* extra;
     int extra_count, extra_capacity;

@@ -242,6 +242,9 @@ cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* err
     for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
     const double mean = all / d->processors, span = cal_domains_span_of_loads(d), uneven = span / fmax(mean, 1.0);
     const bool worth = is_uneven(d, mean, span);
+    // What domains have done beyond the beginning of the window holds together what is to go: one window later there is nothing of it.
+    d->settles = worth && cal_domains_latest(d) > d->begin;
+    if (d->settles) return status;
     if (!worth && d->windows - d->balanced < FEW_WINDOWS) return status;
     // What is held together stays where it is: then the next look is later.
     const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - CAL_UNEVEN) * d->uneven;

@@ -150,6 +150,7 @@ typedef struct cal_domain {
     double load;             // between two looks
     int64_t ahead_work;      // of the work, what was beyond the end of the window
     double ahead_s;          // the same in processor time, in the present run
+    double ahead_until;      // of a world that is priced: on the clock of processor time
     // Of a world on ranks (ranks.h), as all know it: places for components in store, members of the largest group where these are too few; the extent when
     // domains last met, and whether it is larger now.
     int places, most_members;
@@ -268,10 +269,13 @@ typedef struct cal_domains {
     bool helps;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
-    double end;    // of a run
-    double latest; // how far a domain may go on beyond it while others run
-    double time;   // that all advance to
-    bool leaves;   // the world is to be whole again when no domain is ahead
+    double end;     // of a run
+    double latest;  // how far a domain may go on beyond it while others run
+    double time;    // that all advance to
+    bool aheads;    // of a world that is priced: all domains have run to the end, and go on
+    double busiest; // and what the busiest of them took
+    // No domain goes ahead in this window: there will be new regions, or the world is to be whole again.
+    bool settles, leaves;
     void (*task)(struct cal_domains* d, int domain);
     // What workers tell each other while domains run, apart from what they read for each event: of help as above; looks that can be taken, those that a worker
     // has taken, what they took; and for who has run, to see who else has.
@@ -317,6 +321,7 @@ void cal_domains_share(cal_domains* d);
 void cal_domains_keep_events(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
+double cal_domains_latest(const cal_domains* d); // how far any domain has come (run.c)
 // At the beginning of a window: new regions where loads are uneven; who is in another one then migrates (divide.c).
 cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error);
 // Whether a component of a domain is a member of a group there: of another domain's group it may not be known what it is now (cluster.c).
@@ -377,13 +382,14 @@ void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d
 double cal_domains_span(const cal_domains* d);
 double cal_domains_span_of_loads(const cal_domains* d); // the same of what they did since the last look
 // Boxes that begin where bodies are, and what is kept of them in the window (late.c). A body of a domain has a new box from a time on; it is listed where that is in
-// the window; the box about all its ways there, of which its box is given; whether a pair of it stays though its new box does not overlap the other one's; who is
+// the window; its past is made as small as its ways are; the box about all its ways there, of which its box is given; whether a pair of it stays though its new box does not overlap the other one's; who is
 // overlapped by its past, among world->partners of which there are so many. False: no memory.
 typedef struct cal_late_pair {
     int body[2];
 } cal_late_pair;
 bool cal_late_begin_box(cal_world* world, int body, double at);
 bool cal_late_list(cal_world* world, int body);
+cal_status cal_late_tighten(cal_world* world, int body);
 cal_box cal_late_box(const cal_world* world, int body, const cal_box* box);
 bool cal_late_keeps(const cal_world* world, int pair, int other, const cal_box* box, double at);
 bool cal_late_find(cal_world* world, int body, const cal_box* box, double at, int* count);

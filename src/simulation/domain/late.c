@@ -35,10 +35,13 @@ bool cal_late_list(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
     if (!world->narrow || !is_late(world, part)) return true;
     world->late_from = fmax(world->late_from, part->box_from);
-    if (part->late_in == world->domain) return true;
-    if (!cal_grow((void**)&world->late, &world->late_capacity, world->late_count, sizeof *world->late)) return false;
-    part->late_in = world->domain;
-    world->late[world->late_count++] = body;
+    if (part->late_in != world->domain) {
+        if (!cal_grow((void**)&world->late, &world->late_capacity, world->late_count, sizeof *world->late))
+            return false;
+        part->late_in = world->domain;
+        part->late_at = world->late_count++;
+    }
+    world->late[part->late_at] = (cal_outer){.body = body, .box = part->past};
     return true;
 }
 
@@ -61,6 +64,17 @@ cal_box cal_late_box(const cal_world* world, int body, const cal_box* box) {
     return all;
 }
 
+// Where others may look for it, nothing is in its past but its ways.
+cal_status cal_late_tighten(cal_world* world, int body) {
+    cal_sim_body* part = &world->bodies[body];
+    cal_box past;
+    if (!world->narrow || !is_late(world, part)) return CAL_OK;
+    const cal_status status = cal_box_of_ways(world, body, world->gvt, part->box_from, &past);
+    if (status != CAL_OK) return status;
+    part->past = past;
+    return cal_late_list(world, body) ? CAL_OK : CAL_NO_MEMORY;
+}
+
 bool cal_late_add_pair(cal_world* world, int a, int b) {
     if (!cal_grow((void**)&world->extra, &world->extra_capacity, world->extra_count, sizeof *world->extra))
         return false;
@@ -70,15 +84,16 @@ bool cal_late_add_pair(cal_world* world, int a, int b) {
 
 bool cal_late_keeps(const cal_world* world, int pair, int other, const cal_box* box, double at) {
     if (cal_events_time(&world->events, world->table.pairs[pair].event) < at) return true;
-    return begins_after(world, other, at) && cal_box_overlap(&world->bodies[other].past, box);
+    return world->bodies[other].component >= 0 && begins_after(world, other, at) &&
+           cal_box_overlap(&world->bodies[other].past, box);
 }
 
 bool cal_late_find(cal_world* world, int body, const cal_box* box, double at, int* count) {
     if (!(at < world->late_from)) return true;
     for (int i = 0; i < world->late_count; i++) {
-        const int other = world->late[i];
+        const int other = world->late[i].body;
+        if (!cal_box_overlap(&world->late[i].box, box)) continue;
         if (other == body || !begins_after(world, other, at)) continue;
-        if (!cal_box_overlap(&world->bodies[other].past, box)) continue;
         if (!cal_grow((void**)&world->partners, &world->partner_capacity, *count, sizeof *world->partners) ||
             !cal_late_add_pair(world, body, other))
             return false;
@@ -103,11 +118,13 @@ void cal_late_trim(cal_world* world) {
     int count = 0;
     world->late_from = world->gvt;
     for (int i = 0; i < world->late_count; i++) {
-        const int body = world->late[i];
+        const int body = world->late[i].body;
         cal_sim_body* part = &world->bodies[body];
-        if (cal_domain_of_body(world, body) != world->domain) continue;
+        if (cal_domain_of_body(world, body) != world->domain || part->late_at != i)
+            continue; // it is gone, or listed again
         if (begins_after(world, body, world->gvt)) {
-            world->late[count++] = body;
+            part->late_at = count;
+            world->late[count++] = world->late[i];
             world->late_from = fmax(world->late_from, part->box_from);
         } else {
             part->late_in = 0;
@@ -117,7 +134,8 @@ void cal_late_trim(cal_world* world) {
     count = 0;
     for (int i = 0; i < world->extra_count; i++) {
         const int* body = world->extra[i].body;
-        const int pair = is_here(world, body[0]) && is_here(world, body[1]) ? cal_pair_find(world, body[0], body[1]) : -1;
+        const int pair =
+            is_here(world, body[0]) && is_here(world, body[1]) ? cal_pair_find(world, body[0], body[1]) : -1;
         if (pair < 0) continue;
         if (cal_late_is_over(world, body[0], body[1]))
             cal_pair_remove(world, pair);
@@ -145,7 +163,8 @@ cal_status cal_late_widen(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
     if (!world->narrow) return CAL_OK;
     cal_late_trim(world);
-    for (int i = 0; status == CAL_OK && i < world->late_count; i++) status = widen_box(world, world->late[i], error);
+    for (int i = 0; status == CAL_OK && i < world->late_count; i++)
+        status = widen_box(world, world->late[i].body, error);
     cal_late_trim(world);
     world->narrow = false;
     return status;

@@ -53,13 +53,15 @@ static bool sort_near(cal_border_look* look, const cal_box* all) {
     return true;
 }
 
-// Of the bodies whose boxes begin in the window, one whose past overlaps a box, and its box does not: all its ways there.
+// Of the bodies whose boxes begin in the window, one whose past overlaps a box, and its box does not: all its ways there. One that has come back is listed
+// twice, and found twice.
 static bool has_past_at(const cal_world* other, int number, const cal_box* box, cal_box* out) {
-    const int body = other->late[number];
+    const int body = other->late[number].body;
+    if (!cal_box_overlap(&other->late[number].box, box)) return false;
     if (cal_domain_of_body(other, body) != other->domain || !cal_broad_has(other->broad, body)) return false;
     const cal_box* present = cal_broad_box(other->broad, body);
     *out = cal_late_box(other, body, present);
-    return cal_box_overlap(out, box) && !cal_box_overlap(present, box);
+    return !cal_box_overlap(present, box);
 }
 
 static bool add_found(cal_border_look* look, int body) {
@@ -80,7 +82,7 @@ static int find_alone(cal_border_look* look, const cal_world* other, const cal_b
     cal_box past;
     for (int i = 0; enough && i < count; i++) enough = add_found(look, ids[i]);
     for (int i = 0; enough && i < other->late_count; i++)
-        if (has_past_at(other, i, box, &past)) enough = add_found(look, other->late[i]);
+        if (has_past_at(other, i, box, &past)) enough = add_found(look, other->late[i].body);
     return enough ? look->found.count : -1;
 }
 
@@ -100,7 +102,7 @@ bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domai
     }
     for (int i = 0; enough && i < other->world->late_count; i++) {
         cal_box box;
-        if (has_past_at(other->world, i, all, &box)) enough = add_near(look, other->world->late[i], &box);
+        if (has_past_at(other->world, i, all, &box)) enough = add_near(look, other->world->late[i].body, &box);
     }
     look->sliced = enough && sort_near(look, all);
     return look->sliced;

@@ -90,8 +90,9 @@ static double ahead_of(const cal_domains* d, int domain) {
     return d->end + (d->latest - d->end) * (double)((7 * d->runs + 5 * domain) % PARTS) / PARTS;
 }
 
-// Whether all domains have come to the end of the window: nobody waits for who is ahead.
-static bool have_all_run(const cal_domains* d) {
+// Whether all domains have come to the end of the window: nobody waits for who is ahead. In a world that is priced, all but the busiest have the time that it took.
+static bool have_all_run(const cal_domains* d, const cal_domain* own) {
+    if (d->priced) return cal_processor_time() >= own->ahead_until;
     return !d->given && atomic_load_explicit(&d->behind, memory_order_relaxed) == 0;
 }
 
@@ -109,7 +110,7 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, boo
         const int event = cal_events_first(&view->events);
         if (event < 0 || !(cal_events_due(&view->events) < end)) break;
         const cal_event_slot slot = view->events.slots[event];
-        if (ahead && (have_all_run(d) || is_of_all(view, &slot))) break;
+        if (ahead && (have_all_run(d, domain) || is_of_all(view, &slot))) break;
         if (!has_places(view, &slot)) {
             domain->starved = !ahead;
             break;
@@ -148,8 +149,11 @@ static void run_ahead(cal_domains* d, int domain) {
 
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    if (own->world->narrow) cal_late_trim(own->world);
-    own->status = run_domain(d, own, d->end, false, &own->error);
+    if (!d->aheads) {
+        if (own->world->narrow) cal_late_trim(own->world);
+        own->status = run_domain(d, own, d->end, false, &own->error);
+        if (d->priced && d->latest > d->end) return; // when all have come so far
+    }
     if (d->latest > d->end) run_ahead(d, domain);
     if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
     if (d->ranks == NULL) cal_border_end_run(d, domain);
@@ -166,8 +170,9 @@ static void run_if_free(cal_domains* d, int domain, int worker) {
     if (atomic_exchange(&own->taken, 1)) return;
     const double begin = cal_processor_time(), spared = d->priced ? d->spared_s : 0.0;
     own->runner = worker;
+    own->ahead_until = begin + d->busiest - own->spent;
     d->task(d, domain);
-    own->spent = cal_processor_time() - begin;
+    own->spent += cal_processor_time() - begin;
     if (d->priced) own->spared = d->spared_s - spared;
 }
 
@@ -178,10 +183,19 @@ static void run_some(void* argument, int worker) {
     cal_domains_help(argument, worker);
 }
 
-// On ranks one core runs all domains of its own, or of all.
+// On ranks one core runs all domains of its own, or of all. Of a world that is priced each domain goes on, when all have run, for as long as it would have waited.
 static void run_alone(cal_domains* d, bool all) {
     for (int i = 1; i <= d->count; i++)
         if (all || cal_domain_is_own(d, i)) run_if_free(d, i, 0);
+    if (d->task == run_one && d->priced && d->latest > d->end) {
+        d->busiest = cal_domains_span(d);
+        d->aheads = true;
+        for (int i = 1; i <= d->count; i++) {
+            atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
+            run_if_free(d, i, 0);
+        }
+        d->aheads = false;
+    }
     (void)cal_border_look_some(d);
 }
 
@@ -356,11 +370,18 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
         d->window *= 0.8;
 }
 
+double cal_domains_latest(const cal_domains* d) {
+    double latest = d->begin;
+    for (int i = 1; i <= d->count; i++) latest = fmax(latest, d->domains[i].world->reached);
+    return latest;
+}
+
 // Domains go on while others run where each has a core of its own, which waits otherwise, and none of what it does is seen by a user.
 static void begin_ahead(cal_domains* d) {
     const cal_machine* machine = d->whole->machine;
-    const bool waits = d->count <= d->workers && machine != NULL && !machine->crowded;
-    const bool ahead = d->ranks == NULL && !d->priced && !d->grouping && !d->leaves && (d->given || waits);
+    const bool waits = d->priced || (d->count <= d->workers && machine != NULL && !machine->crowded);
+    const bool ahead = d->ranks == NULL && d->count <= d->processors && !d->grouping && !d->settles && !d->leaves &&
+                       (d->given || waits);
     d->latest = ahead ? fmin(d->end + d->window, d->time) : d->end;
     atomic_store_explicit(&d->behind, d->count, memory_order_relaxed);
     for (int i = 1; i <= d->count; i++) d->domains[i].ahead_s = 0.0;
@@ -479,25 +500,20 @@ static bool is_worth_it(cal_domains* d) {
     return cal_domains_pay(d);
 }
 
-static double latest_reached(const cal_domains* d) {
-    double latest = d->begin;
-    for (int i = 1; i <= d->count; i++) latest = fmax(latest, d->domains[i].world->reached);
-    return latest;
-}
-
 // One window after the other up to a time; or until one core is better, and has the world again.
 static cal_status pass_windows(cal_domains* d, double time, cal_status status, cal_error* error) {
     double before = cal_processor_time();
     d->rank_mark = before;
     d->own_s = d->waited_s = d->shown_s = 0.0;
     d->time = time;
-    d->leaves = false;
+    d->leaves = d->settles = false;
     for (bool last = false; !last && (d->ranks != NULL || status == CAL_OK);) {
         double due;
         status = find_first_due(d, &due, status, error);
         if (status != CAL_OK) return status;
         const double next = fmin(fmax(due, d->begin), time);
-        const double end = fmax(next + d->window, d->leaves ? nextafter(latest_reached(d), (double)INFINITY) : next);
+        const double end =
+            fmax(next + d->window, d->leaves ? nextafter(cal_domains_latest(d), (double)INFINITY) : next);
         last = !(end < time);
         const double until = last ? nextafter(time, (double)INFINITY) : end;
         status = pass_window(d, until, status, error);
@@ -509,7 +525,7 @@ static cal_status pass_windows(cal_domains* d, double time, cal_status status, c
         if (last && d->ranks != NULL) break;
         if (!d->leaves && is_worth_it(d)) continue;
         d->leaves = true; // when nothing is beyond the end of a window
-        if (latest_reached(d) > d->begin) continue;
+        if (cal_domains_latest(d) > d->begin) continue;
         begin_window(d);
         // What is before `begin`, and at it, is what all ranks have to know before each goes on alone.
         if (d->ranks != NULL) status = pass_instant(d, status, error);

@@ -251,14 +251,31 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
     return status;
 }
 
+cal_status cal_box_of_ways(cal_world* world, int body, double from, double to, cal_box* out) {
+    const cal_queue* queue = &world->components[world->bodies[body].component].queue;
+    cal_status status = CAL_OK;
+    int64_t n = cal_queue_find(queue, from);
+    *out = cal_box_of_nothing;
+    for (double time = from; status == CAL_OK && time < to;) {
+        double next = to;
+        for (n = n < queue->head ? queue->head : n + 1; n < queue->tail && !(cal_saved_state_at(queue, n)->time > time); n++) {}
+        if (n < queue->tail) next = lesser(next, cal_saved_state_at(queue, n)->time);
+        cal_box box;
+        status = sweep(world, body, time, next, &box);
+        if (status == CAL_OK) cal_box_extend(out, &box);
+        time = next;
+    }
+    return status;
+}
+
 // from: what comes back may be from there on; at: where the present motion begins.
 static cal_status move_box(cal_world* world, int body, double from, double at, double to, int* began,
                            cal_error* error) {
     cal_box box, past;
     cal_broad_changes changes;
     // A driven body is in all domains.
-    const bool single = world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
-                        cal_body_ops(world, body)->single;
+    const bool single =
+        world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 && cal_body_ops(world, body)->single;
     const bool narrow = single && world->narrow, kept = single && !narrow && from < at;
     cal_status status = sweep(world, body, narrow || kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
