@@ -57,8 +57,7 @@ static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
         cal_sim_body* part = &d->whole->bodies[i];
         part->noted = 0;
         part->past_from = (double)NAN;
-        part->box_from = -(double)INFINITY;
-        part->late_in = 0;
+        cal_late_forget(part);
         part->prescribed = -1;
         own->moving += part->component >= 0;
         own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
@@ -328,9 +327,9 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
     return CAL_OK;
 }
 
-// Whether boxes begin where bodies are: ranks tell each other boxes, and nothing else of what was before; contact groups have to know all that was near.
+// Whether boxes begin where bodies are: contact groups have to know all that was near.
 static bool is_narrow(const cal_domains* d) {
-    return d->ranks == NULL && d->whole->multibody_count == 0 && !d->grouping && d->whole->report.groups == 0;
+    return d->whole->multibody_count == 0 && !d->grouping && d->whole->report.groups == 0;
 }
 
 static void open_domains(cal_domains* d) {

@@ -389,6 +389,7 @@ typedef struct cal_late_pair {
 } cal_late_pair;
 bool cal_late_begin_box(cal_world* world, int body, double at);
 bool cal_late_list(cal_world* world, int body);
+void cal_late_forget(struct cal_sim_body* part); // its box holds all of the window
 cal_status cal_late_tighten(cal_world* world, int body);
 cal_box cal_late_box(const cal_world* world, int body, const cal_box* box);
 bool cal_late_keeps(const cal_world* world, int pair, int other, const cal_box* box, double at);

@@ -126,7 +126,12 @@ cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal
 // The box of a body, where there is one.
 static cal_status hand_over_box(cal_world* from, cal_world* to, int body, cal_error* error) {
     if (!cal_broad_has(from->broad, body)) return CAL_OK;
-    const cal_box box = *cal_broad_box(from->broad, body);
+    const bool afar = cal_domain_is_own(from->domains, from->domain) != cal_domain_is_own(from->domains, to->domain);
+    cal_box box = *cal_broad_box(from->broad, body);
+    if (afar) {
+        box = cal_late_box(from, body, &box);
+        cal_late_forget(&from->bodies[body]);
+    }
     cal_broad_remove(from->broad, body, NULL);
     if (cal_broad_move(to->broad, body, &box, NULL) == CAL_OK) return CAL_OK;
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");

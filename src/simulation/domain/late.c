@@ -13,7 +13,7 @@
 //      to it), or the new box overlaps the past of one whose box begins after c.
 //   4  Pairs that stay, that were found by a past, or that came from the border, are listed, since nobody tells when they are over. That is where boxes do
 //      not overlap and both begin at T or before.
-//   5  Across borders whole ways are compared: box and past.
+//   5  Across borders whole ways are compared: box and past. A body that goes to another rank has one box about both there.
 //
 // Contact groups decide again from what was near at earlier times: where there is one, boxes hold all of the window (cal_late_widen).
 #include "base/memory.h"
@@ -31,14 +31,16 @@ static bool begins_after(const cal_world* world, int body, double time) {
     return cal_domain_of_body(world, body) == world->domain && world->bodies[body].box_from > time;
 }
 
+void cal_late_forget(cal_sim_body* part) { part->box_from = -(double)INFINITY; }
+
 bool cal_late_list(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
     if (!world->narrow || !is_late(world, part)) return true;
     world->late_from = fmax(world->late_from, part->box_from);
-    if (part->late_in != world->domain) {
+    // It may have been elsewhere since it was in the list, which may be another one.
+    if (!(part->late_at < world->late_count && world->late[part->late_at].body == body)) {
         if (!cal_grow((void**)&world->late, &world->late_capacity, world->late_count, sizeof *world->late))
             return false;
-        part->late_in = world->domain;
         part->late_at = world->late_count++;
     }
     world->late[part->late_at] = (cal_outer){.body = body, .box = part->past};
@@ -126,8 +128,6 @@ void cal_late_trim(cal_world* world) {
             part->late_at = count;
             world->late[count++] = world->late[i];
             world->late_from = fmax(world->late_from, part->box_from);
-        } else {
-            part->late_in = 0;
         }
     }
     world->late_count = count;
@@ -153,7 +153,6 @@ static cal_status widen_box(cal_world* world, int body, cal_error* error) {
     const cal_box all = cal_late_box(world, body, box);
     cal_broad_changes changes;
     part->box_from = world->gvt;
-    part->late_in = 0;
     if (cal_broad_move(world->broad, body, &all, &changes) != CAL_OK)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
     return cal_box_begin_pairs(world, body, &changes, world->gvt, error);
