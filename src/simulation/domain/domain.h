@@ -441,7 +441,8 @@ int cal_look_overlaps(cal_border_look* look, const cal_domain* other, const cal_
 void cal_look_free(cal_border_look* look);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
-// Lists a pair that is to come into one domain, and domains that a domain's bodies may meet (border.c).
+// Lists a pair that is to come into one domain; brings together those that are listed (join.c). Lists domains that a domain's bodies may meet (border.c).
+cal_status cal_domains_join_wanted(cal_domains* d, cal_status status, cal_error* error);
 cal_status cal_domains_want(cal_domains* d, const cal_wanted* wanted, cal_error* error);
 cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error);
 // The engine of a model in a domain.
