@@ -380,8 +380,11 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
     int count = 0;
     d->by_formula = !are_several_worth(d);
+    // Two domains for each thread, so that one whose core is slow leaves one of them to others.
+    const int several = d->by_formula && d->ranks == NULL && d->turns > 1 ? 2 : 1;
     if (status == CAL_OK)
-        status = cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, !d->by_formula, most, &count, error);
+        status = cal_domains_halve(d, &found, several * (d->capacity / d->turns), d->turns / several, !d->by_formula,
+                                   most, &count, error);
     if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
         d->found = NULL;
         cal_clusters_free(&found);

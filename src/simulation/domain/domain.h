@@ -143,14 +143,17 @@ typedef struct cal_domain {
     double cost;             // of its events in the last window, s
     double next_cost;        // of those in the present one
     int worker;              // whose turn it is first
-    int runner;              // the worker that has taken it in this run
+    atomic_int runner;       // the worker that has taken it in this run
     double spared;           // of a world that is priced: of `spent`, what it does not take with help (help.c)
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
     int64_t ahead_work;      // of the work, what was beyond the end of the window
     double ahead_s;          // the same in processor time, in the present run
-    double ahead_until;      // of a world that is priced: on the clock of processor time
+    int64_t ahead_events;    // and in events
+    double ahead_began;      // on the clock of processor time
+    double ahead_until;      // of a world that is priced: how much of it there is
+    bool stopped;            // it does not go on in this run
     // Of a world on ranks (ranks.h), as all know it: places for components in store, members of the largest group where these are too few; the extent when
     // domains last met, and whether it is larger now.
     int places, most_members;
@@ -269,11 +272,9 @@ typedef struct cal_domains {
     bool helps;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
-    double end;     // of a run
-    double latest;  // how far a domain may go on beyond it while others run
-    double time;    // that all advance to
-    bool aheads;    // of a world that is priced: all domains have run to the end, and go on
-    double busiest; // and what the busiest of them took
+    double end;    // of a run
+    double latest; // how far a domain may go on beyond it while others run
+    double time;   // that all advance to
     // No domain goes ahead in this window: there will be new regions, or the world is to be whole again.
     bool settles, leaves;
     void (*task)(struct cal_domains* d, int domain);

@@ -25,6 +25,10 @@ enum { FEW_COMPONENTS = 48 };
 // before the next attempt, which is twice as long after each. A division pays for itself where it saves a tenth.
 enum { FEW_WINDOWS = 16, FIRST_ALONE = 64 };
 #define WORTH 1.1
+// How many windows a domain may be ahead of the others: of a gas some hundredth is handed over in a window, and what is done so far ahead is undone in one of
+// twenty-five. And the part of one after which a worker goes on with another one of its domains.
+enum { FURTHEST = 4 };
+#define SLICE 0.125
 #define TOO_SHORT 0.02 // s of processor time: what took less says nothing about a division, and costs nothing
 
 // --- Whether --------------------------------------------------------------------------------------------------------------------
@@ -90,10 +94,14 @@ static double ahead_of(const cal_domains* d, int domain) {
     return d->end + (d->latest - d->end) * (double)((7 * d->runs + 5 * domain) % PARTS) / PARTS;
 }
 
-// Whether all domains have come to the end of the window: nobody waits for who is ahead. In a world that is priced, all but the busiest have the time that it took.
-static bool have_all_run(const cal_domains* d, const cal_domain* own) {
-    if (d->priced) return cal_processor_time() >= own->ahead_until;
-    return !d->given && atomic_load_explicit(&d->behind, memory_order_relaxed) == 0;
+// Whether all domains have come to the end of the window: nobody waits for who is ahead.
+static bool have_all_run(const cal_domains* d) {
+    return !d->given && !d->priced && atomic_load_explicit(&d->behind, memory_order_relaxed) == 0;
+}
+
+// Of a world that is priced: whether a domain has had what it would have waited.
+static bool is_time_up(const cal_domains* d, const cal_domain* own) {
+    return d->priced && own->ahead_s + (cal_processor_time() - own->ahead_began) >= own->ahead_until;
 }
 
 // Whether an event is one that every domain has: what they have of driven bodies is the same in all of them when bodies are handed over.
@@ -110,7 +118,7 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, boo
         const int event = cal_events_first(&view->events);
         if (event < 0 || !(cal_events_due(&view->events) < end)) break;
         const cal_event_slot slot = view->events.slots[event];
-        if (ahead && (have_all_run(d, domain) || is_of_all(view, &slot))) break;
+        if (ahead && (have_all_run(d) || is_of_all(view, &slot) || is_time_up(d, domain))) break;
         if (!has_places(view, &slot)) {
             domain->starved = !ahead;
             break;
@@ -135,28 +143,82 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, boo
     return status;
 }
 
-// Where others still run, a domain goes on beyond the end of the window: what it does there can be taken back as all that is in the window, and most of it is not.
-static void run_ahead(cal_domains* d, int domain) {
+// What others have to know of a domain that has run.
+static void end_run(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    const int64_t work = own->work;
-    const double begin = cal_processor_time();
-    atomic_fetch_sub(&d->behind, 1);
-    if (own->status == CAL_OK && !own->starved)
-        own->status = run_domain(d, own, ahead_of(d, domain), true, &own->error);
-    own->ahead_work += own->work - work;
-    own->ahead_s = cal_processor_time() - begin;
+    if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
+    if (d->ranks == NULL) cal_border_end_run(d, domain);
 }
 
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    if (!d->aheads) {
-        if (own->world->narrow) cal_late_trim(own->world);
-        own->status = run_domain(d, own, d->end, false, &own->error);
-        if (d->priced && d->latest > d->end) return; // when all have come so far
+    if (own->world->narrow) cal_late_trim(own->world);
+    own->status = run_domain(d, own, d->end, false, &own->error);
+    if (d->latest > d->end)
+        atomic_fetch_sub(&d->behind, 1);
+    else
+        end_run(d, domain);
+}
+
+// --- Ahead ----------------------------------------------------------------------------------------------------------------------
+
+// In this run.
+static bool is_run_by(const cal_domains* d, int domain, int worker) {
+    return atomic_load_explicit(&d->domains[domain].runner, memory_order_relaxed) == worker;
+}
+
+static double next_due(const cal_domains* d, int domain) {
+    const cal_domain* own = &d->domains[domain];
+    const bool goes_on = own->status == CAL_OK && !own->starved && !own->stopped;
+    const double due = goes_on ? cal_events_due(&own->world->events) : (double)INFINITY;
+    return due < ahead_of(d, domain) ? due : (double)INFINITY;
+}
+
+// The domain of a worker that has come least far, 0: none goes on; and how far it may get before another one is that.
+static int find_last(const cal_domains* d, int worker, double* until) {
+    int last = 0;
+    double least = (double)INFINITY, next = (double)INFINITY;
+    for (int i = 1; i <= d->count; i++) {
+        if (!is_run_by(d, i, worker)) continue;
+        const double due = next_due(d, i);
+        if (due < least)
+            next = least, least = due, last = i;
+        else
+            next = fmin(next, due);
     }
-    if (d->latest > d->end) run_ahead(d, domain);
-    if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
-    if (d->ranks == NULL) cal_border_end_run(d, domain);
+    if (last > 0) *until = fmin(ahead_of(d, last), next + SLICE * d->window);
+    return last;
+}
+
+static void run_ahead(cal_domains* d, int domain, double until) {
+    cal_domain* own = &d->domains[domain];
+    const int64_t work = own->work, events = own->events;
+    const double begin = own->ahead_began = cal_processor_time();
+    own->status = run_domain(d, own, until, true, &own->error);
+    own->stopped = cal_events_due(&own->world->events) < until;
+    own->ahead_work += own->work - work, own->ahead_events += own->events - events;
+    const double spent = cal_processor_time() - begin;
+    own->ahead_s += spent, own->spent += spent;
+}
+
+// Where others still run, a worker goes on beyond the end of the window with the domains that it has run: what they do there can be taken back as all that is in the
+// window, and most of it is not.
+static void go_ahead(cal_domains* d, int worker) {
+    double until;
+    if (d->task != run_one || !(d->latest > d->end)) return;
+    for (int i = 1; i <= d->count; i++)
+        if (is_run_by(d, i, worker)) d->domains[i].stopped = false;
+    for (int last; (last = find_last(d, worker, &until)) > 0;) run_ahead(d, last, until);
+    for (int i = 1; i <= d->count; i++)
+        if (is_run_by(d, i, worker)) end_run(d, i);
+}
+
+// Of a world that is priced each domain has its share of what processors would have waited.
+static void share_waits(cal_domains* d) {
+    double all = 0.0;
+    for (int i = 1; i <= d->count; i++) all += d->domains[i].spent;
+    const double share = fmax(0.0, cal_domains_span(d) * d->processors - all) / d->count;
+    for (int i = 1; i <= d->count; i++) d->domains[i].ahead_until = d->domains[i].ahead_s + share;
 }
 
 double cal_elapsed_time(void) {
@@ -169,33 +231,26 @@ static void run_if_free(cal_domains* d, int domain, int worker) {
     cal_domain* own = &d->domains[domain];
     if (atomic_exchange(&own->taken, 1)) return;
     const double begin = cal_processor_time(), spared = d->priced ? d->spared_s : 0.0;
-    own->runner = worker;
-    own->ahead_until = begin + d->busiest - own->spent;
+    atomic_store_explicit(&own->runner, worker, memory_order_relaxed);
     d->task(d, domain);
-    own->spent += cal_processor_time() - begin;
+    own->spent = cal_processor_time() - begin;
     if (d->priced) own->spared = d->spared_s - spared;
 }
 
 // Who has no domain left takes looks across the border, of which whoever runs last leaves the rest for all, and helps.
 static void run_some(void* argument, int worker) {
     cal_domains_run_some(argument, worker, run_if_free);
+    go_ahead(argument, worker);
     (void)cal_border_look_some(argument);
     cal_domains_help(argument, worker);
 }
 
-// On ranks one core runs all domains of its own, or of all. Of a world that is priced each domain goes on, when all have run, for as long as it would have waited.
+// On ranks one core runs all domains of its own, or of all.
 static void run_alone(cal_domains* d, bool all) {
     for (int i = 1; i <= d->count; i++)
         if (all || cal_domain_is_own(d, i)) run_if_free(d, i, 0);
-    if (d->task == run_one && d->priced && d->latest > d->end) {
-        d->busiest = cal_domains_span(d);
-        d->aheads = true;
-        for (int i = 1; i <= d->count; i++) {
-            atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
-            run_if_free(d, i, 0);
-        }
-        d->aheads = false;
-    }
+    if (d->priced) share_waits(d);
+    go_ahead(d, 0);
     (void)cal_border_look_some(d);
 }
 
@@ -204,6 +259,7 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     const double begin = cal_processor_time(), began = cal_elapsed_time();
     for (int i = 1; i <= d->count; i++) {
         atomic_store_explicit(&d->domains[i].taken, task == NULL, memory_order_relaxed);
+        atomic_store_explicit(&d->domains[i].runner, -1, memory_order_relaxed);
         d->domains[i].spent = d->domains[i].spared = 0.0;
     }
     d->task = task;
@@ -354,11 +410,11 @@ static int64_t count_work(const cal_domains* d) {
 }
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
-// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
-// first ones are short, and grow sooner. What a window is has no influence on results.
+// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, boxes are as long as they are on one core,
+// and windows are four times as long; the first ones are short, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
-    const int longer = d->grouping || !d->by_formula ? 1 : 2;
+    const int longer = d->grouping || !d->by_formula ? 1 : 4;
     const double longest = longer * LONGEST * d->whole->window;
     const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
                   worth = few > of_all ? few : of_all;
@@ -376,13 +432,12 @@ double cal_domains_latest(const cal_domains* d) {
     return latest;
 }
 
-// Domains go on while others run where each has a core of its own, which waits otherwise, and none of what it does is seen by a user.
+// Domains go on while others run where their cores wait otherwise, and none of what they do is seen by a user.
 static void begin_ahead(cal_domains* d) {
     const cal_machine* machine = d->whole->machine;
-    const bool waits = d->priced || (d->count <= d->workers && machine != NULL && !machine->crowded);
-    const bool ahead = d->ranks == NULL && d->count <= d->processors && !d->grouping && !d->settles && !d->leaves &&
-                       (d->given || waits);
-    d->latest = ahead ? fmin(d->end + d->window, d->time) : d->end;
+    const bool waits = d->priced || d->given || (machine != NULL && !machine->crowded);
+    const bool ahead = d->ranks == NULL && waits && !d->grouping && !d->settles && !d->leaves;
+    d->latest = ahead ? fmin(d->end + FURTHEST * d->window, d->time) : d->end;
     atomic_store_explicit(&d->behind, d->count, memory_order_relaxed);
     for (int i = 1; i <= d->count; i++) d->domains[i].ahead_s = 0.0;
 }
