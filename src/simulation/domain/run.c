@@ -411,7 +411,7 @@ static int64_t count_work(const cal_domains* d) {
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
 // of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, boxes are as long as they are on one core,
-// and windows are four times as long; the first ones are short, and grow sooner. What a window is has no influence on results.
+// and windows are four times as long; the first ones are shorter, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
     const int longer = d->grouping || !d->by_formula ? 1 : 4;
@@ -611,7 +611,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (divides && d->ranks != NULL) status = cal_rank_agree(d, status, error);
     if (status != CAL_OK) return status;
     if (!d->divided) return retreat(d, error);
-    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
+    if (!(d->window > 0.0)) d->window = world->window / (d->by_formula && !d->grouping ? 1 : FIRST_SHARE);
     status = pass_windows(d, time, status, error);
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
