@@ -322,7 +322,13 @@ void cal_domains_share(cal_domains* d);
 void cal_domains_keep_events(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
-double cal_domains_latest(const cal_domains* d); // how far any domain has come (run.c)
+// A domain's events to the end of the window; before a run, how far domains may go beyond it; a worker goes on with those that it has run, while others run; in a
+// world that is priced, for how long; how far any domain has come (ahead.c).
+void cal_domain_take_events(cal_domains* d, int domain);
+void cal_domains_begin_ahead(cal_domains* d);
+void cal_domains_go_ahead(cal_domains* d, int worker);
+void cal_domains_share_waits(cal_domains* d);
+double cal_domains_latest(const cal_domains* d);
 // At the beginning of a window: new regions where loads are uneven; who is in another one then migrates (divide.c).
 cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error);
 // Whether a component of a domain is a member of a group there: of another domain's group it may not be known what it is now (cluster.c).
