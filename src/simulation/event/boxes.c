@@ -258,7 +258,8 @@ cal_status cal_box_of_ways(cal_world* world, int body, double from, double to, c
     *out = cal_box_of_nothing;
     for (double time = from; status == CAL_OK && time < to;) {
         double next = to;
-        for (n = n < queue->head ? queue->head : n + 1; n < queue->tail && !(cal_saved_state_at(queue, n)->time > time); n++) {}
+        for (n = n < queue->head ? queue->head : n + 1; n < queue->tail && !(cal_saved_state_at(queue, n)->time > time);
+             n++) {}
         if (n < queue->tail) next = lesser(next, cal_saved_state_at(queue, n)->time);
         cal_box box;
         status = sweep(world, body, time, next, &box);
@@ -282,10 +283,8 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
         status = sweep_past(world, body, from, at, &past);
         cal_box_extend(&box, &past);
     }
-    if (!narrow)
-        world->bodies[body].box_from = from;
-    else if (status == CAL_OK && !cal_late_begin_box(world, body, at))
-        status = CAL_NO_MEMORY;
+    if (narrow && status == CAL_OK && !cal_late_begin_box(world, body, at)) status = CAL_NO_MEMORY;
+    if (!narrow && world->bodies[body].component >= 0) world->bodies[body].box_from = from;
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {
