@@ -132,7 +132,7 @@ static double start_of(const cal_domains* d, const cal_world* border, int body, 
     const double from = fmin(a->changed_from, is_noted(d, b) ? b->changed_from : (double)INFINITY);
     const cal_pair* pair = &border->table.pairs[number];
     const double due = cal_events_time(&border->events, pair->event);
-    if (!pair->hit && due < fmax(d->end, d->latest)) return fmin(from, due);
+    if (!pair->hit && due < d->end) return fmin(from, due);
     return pair->open && !(due < (double)INFINITY) ? fmin(from, d->begin) : from;
 }
 

@@ -241,9 +241,6 @@ cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* err
     for (int i = 1; i <= d->count; i++) all += d->domains[i].load;
     const double mean = all / d->processors, span = cal_domains_span_of_loads(d), uneven = span / fmax(mean, 1.0);
     const bool worth = is_uneven(d, mean, span);
-    // What domains have done beyond the beginning of the window holds together what is to go: one window later there is nothing of it.
-    d->settles = worth && cal_domains_latest(d) > d->begin;
-    if (d->settles) return status;
     if (!worth && d->windows - d->balanced < FEW_WINDOWS) return status;
     // What is held together stays where it is: then the next look is later.
     const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - CAL_UNEVEN) * d->uneven;
@@ -380,11 +377,8 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     const double most = d->given || d->priced ? (double)INFINITY : 1.0 - CAL_UNEVEN;
     int count = 0;
     d->by_formula = !are_several_worth(d);
-    // Two domains for each thread, so that one whose core is slow leaves one of them to others.
-    const int several = d->by_formula && d->ranks == NULL && d->turns > 1 ? 2 : 1;
     if (status == CAL_OK)
-        status = cal_domains_halve(d, &found, several * (d->capacity / d->turns), d->turns / several, !d->by_formula,
-                                   most, &count, error);
+        status = cal_domains_halve(d, &found, d->capacity / d->turns, d->turns, !d->by_formula, most, &count, error);
     if (status != CAL_OK || count == 0) { // nearly all of it is one: a pile
         d->found = NULL;
         cal_clusters_free(&found);

@@ -143,17 +143,11 @@ typedef struct cal_domain {
     double cost;             // of its events in the last window, s
     double next_cost;        // of those in the present one
     int worker;              // whose turn it is first
-    atomic_int runner;       // the worker that has taken it in this run
+    int runner;              // the worker that has taken it in this run
     double spared;           // of a world that is priced: of `spent`, what it does not take with help (help.c)
     int64_t events;          // since the world was divided
     int64_t work, seen_work; // of its events since the world was divided, and at the last look at the loads (run.c)
     double load;             // between two looks
-    int64_t ahead_work;      // of the work, what was beyond the end of the window
-    double ahead_s;          // the same in processor time, in the present run
-    int64_t ahead_events;    // and in events
-    double ahead_began;      // on the clock of processor time
-    double ahead_until;      // of a world that is priced: how much of it there is
-    bool stopped;            // it does not go on in this run
     // Of a world on ranks (ranks.h), as all know it: places for components in store, members of the largest group where these are too few; the extent when
     // domains last met, and whether it is larger now.
     int places, most_members;
@@ -272,15 +266,10 @@ typedef struct cal_domains {
     bool helps;
     double helped_s; // in the last run
     double spared_s, spared_most_s;
-    double end;    // of a run
-    double latest; // how far a domain may go on beyond it while others run
-    double time;   // that all advance to
-    // No domain goes ahead in this window: there will be new regions, or the world is to be whole again.
-    bool settles, leaves;
+    double end; // of a run
     void (*task)(struct cal_domains* d, int domain);
     // What workers tell each other while domains run, apart from what they read for each event: of help as above; looks that can be taken, those that a worker
     // has taken, what they took; and for who has run, to see who else has.
-    _Alignas(64) atomic_int behind; // domains that have not come to the end of the window
     _Alignas(64) atomic_int at_work, idle;
     atomic_llong helped_ns, looked_ns;
     _Alignas(64) atomic_int look_count, looks_taken;
@@ -322,13 +311,6 @@ void cal_domains_share(cal_domains* d);
 void cal_domains_keep_events(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
-// A domain's events to the end of the window; before a run, how far domains may go beyond it; a worker goes on with those that it has run, while others run; in a
-// world that is priced, for how long; how far any domain has come (ahead.c).
-void cal_domain_take_events(cal_domains* d, int domain);
-void cal_domains_begin_ahead(cal_domains* d);
-void cal_domains_go_ahead(cal_domains* d, int worker);
-void cal_domains_share_waits(cal_domains* d);
-double cal_domains_latest(const cal_domains* d);
 // At the beginning of a window: new regions where loads are uneven; who is in another one then migrates (divide.c).
 cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error);
 // Whether a component of a domain is a member of a group there: of another domain's group it may not be known what it is now (cluster.c).

@@ -106,7 +106,7 @@ void cal_domain_share_out(const cal_world* world, int count, cal_part_task* task
         for (int i = count - 1; i >= 0; i--) task(user, i);
         return;
     }
-    struct cal_offer* offer = &d->offers[atomic_load_explicit(&d->domains[world->domain].runner, memory_order_relaxed)];
+    struct cal_offer* offer = &d->offers[d->domains[world->domain].runner];
     const unsigned long long number = (atomic_load_explicit(&offer->word, memory_order_relaxed) >> NUMBER_SHIFT) + 1;
     offer->task = task, offer->user = user;
     atomic_store_explicit(&offer->done, 0, memory_order_relaxed);

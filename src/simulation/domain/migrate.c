@@ -95,31 +95,19 @@ static bool is_alone(const cal_domains* d, int component) {
     return true;
 }
 
-// Whether a body has collided beyond the beginning of the window, in a domain that went ahead: all that follows from it would have to go over with it.
-static bool is_ahead(const cal_domains* d, int component) {
-    const cal_component* c = &d->whole->components[component];
-    if (d->ranks != NULL || c->group != NULL || c->multibody != NULL || c->queue.tail == c->queue.head) return false;
-    return cal_saved_state_at(&c->queue, c->queue.tail - 1)->time > d->begin;
-}
-
 static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error) {
     cal_status status = CAL_OK;
-    int later = 0;
     for (int i = 0; status == CAL_OK && i < own->stray_count; i++) {
         const int body = own->strays[i].body, component = d->whole->bodies[body].component,
                   domain = d->whole->components[component].domain;
         fetch_stray(d, own, i);
         if (!cal_domain_is_own(d, domain)) continue; // another rank has it by now, and has noted it
-        if (own->strays[i].to == CAL_DOMAIN_WHOLE) own->strays[i].to = cal_domain_home_of(d, body);
-        if (own->strays[i].to == CAL_DOMAIN_WHOLE) continue; // it has no box
-        if (is_ahead(d, component))                          // in a later window, where it is then
-            own->strays[later++] = (cal_stray){body, CAL_DOMAIN_WHOLE};
-        else if (!is_alone(d, component))
+        if (!is_alone(d, component))
             status = list_cluster(d, body, component, domain, error);
         else if (own->strays[i].to != domain && d->whole->components[component].going <= CAL_DOMAIN_WHOLE)
             status = add_stray(d, component, own->strays[i].to, error);
     }
-    own->stray_count = later;
+    own->stray_count = 0;
     return status;
 }
 

@@ -72,6 +72,58 @@ cal_status cal_world_divide(cal_world* world, int domains, double window, cal_er
 
 // --- A run ----------------------------------------------------------------------------------------------------------------------
 
+// Whether a domain has places for the groups that an event may make.
+static bool has_places(const cal_world* view, const cal_event_slot* slot) {
+    int needed = 2;
+    if (cal_event_kind_of(slot) == CAL_EVENT_GROUP) needed += view->components[slot->owner].weight;
+    return view->unused_count >= needed;
+}
+
+// What events have done so far, each of which takes about as long as an event with none: looks at the distance of two bodies, and iterations of the
+// contact problem. Counts, the same on all ranks; on threads searches with help may end a little sooner.
+static int64_t work_of(const cal_world* view) { return view->report.checks + view->report.group_newton; }
+
+static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal_error* error) {
+    cal_world* view = domain->world;
+    cal_status status = CAL_OK;
+    cal_progress_begin(view);
+    if (d->priced) d->clock = cal_processor_time();
+    while (status == CAL_OK) {
+        const int event = cal_events_first(&view->events);
+        if (event < 0 || !(cal_events_due(&view->events) < end)) break;
+        const cal_event_slot slot = view->events.slots[event];
+        if (!has_places(view, &slot)) {
+            domain->starved = true;
+            break;
+        }
+        view->now = cal_events_due(&view->events);
+        view->reached = fmax(view->reached, view->now);
+        view->report.events++;
+        domain->events++;
+        cal_events_schedule(&view->events, event, (double)INFINITY, 0);
+        cal_fetch_events(view);
+        const int owner = cal_price_owner(view, &slot);
+        const int64_t before = work_of(view);
+        status = cal_progress_check(view, &slot, view->window, error);
+        if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
+        if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
+        if (status == CAL_OK && view->narrow && view->report.groups > 0) status = cal_late_widen(view, error);
+        if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
+        domain->work += 1 + work_of(view) - before;
+        if (owner >= 0) view->components[owner].done += (int)(1 + work_of(view) - before);
+        if (status == CAL_OK && d->priced) status = cal_price_event(d, owner, error);
+    }
+    return status;
+}
+
+static void run_one(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    if (own->world->narrow) cal_late_trim(own->world);
+    own->status = run_domain(d, own, d->end, &own->error);
+    if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
+    if (d->ranks == NULL) cal_border_end_run(d, domain);
+}
+
 double cal_elapsed_time(void) {
     struct timespec time;
     if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0.0;
@@ -82,7 +134,7 @@ static void run_if_free(cal_domains* d, int domain, int worker) {
     cal_domain* own = &d->domains[domain];
     if (atomic_exchange(&own->taken, 1)) return;
     const double begin = cal_processor_time(), spared = d->priced ? d->spared_s : 0.0;
-    atomic_store_explicit(&own->runner, worker, memory_order_relaxed);
+    own->runner = worker;
     d->task(d, domain);
     own->spent = cal_processor_time() - begin;
     if (d->priced) own->spared = d->spared_s - spared;
@@ -91,7 +143,6 @@ static void run_if_free(cal_domains* d, int domain, int worker) {
 // Who has no domain left takes looks across the border, of which whoever runs last leaves the rest for all, and helps.
 static void run_some(void* argument, int worker) {
     cal_domains_run_some(argument, worker, run_if_free);
-    cal_domains_go_ahead(argument, worker);
     (void)cal_border_look_some(argument);
     cal_domains_help(argument, worker);
 }
@@ -100,8 +151,6 @@ static void run_some(void* argument, int worker) {
 static void run_alone(cal_domains* d, bool all) {
     for (int i = 1; i <= d->count; i++)
         if (all || cal_domain_is_own(d, i)) run_if_free(d, i, 0);
-    if (d->priced) cal_domains_share_waits(d);
-    cal_domains_go_ahead(d, 0);
     (void)cal_border_look_some(d);
 }
 
@@ -110,14 +159,13 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     const double begin = cal_processor_time(), began = cal_elapsed_time();
     for (int i = 1; i <= d->count; i++) {
         atomic_store_explicit(&d->domains[i].taken, task == NULL, memory_order_relaxed);
-        atomic_store_explicit(&d->domains[i].runner, -1, memory_order_relaxed);
         d->domains[i].spent = d->domains[i].spared = 0.0;
     }
     d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->ranks == NULL && d->workers > 1 && machine != NULL) {
         // Where threads share cores, one would wait for a helper that has none.
-        d->helps = task == cal_domain_take_events && (d->given || !machine->crowded);
+        d->helps = task == run_one && (d->given || !machine->crowded);
         atomic_store(&d->at_work, d->workers);
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
         if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
@@ -128,10 +176,10 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     double sum = d->helped_s = 1e-9 * (double)atomic_exchange(&d->helped_ns, 0);
     for (int i = 1; i <= d->count; i++) {
         sum += d->domains[i].spent;
-        if (task == cal_domain_take_events) d->domains[i].next_cost += d->domains[i].spent;
+        if (task == run_one) d->domains[i].next_cost += d->domains[i].spent;
     }
-    if (task == cal_domain_take_events) d->own_s += sum;
-    d->border_s += task == cal_domain_take_events ? looked : sum + looked;
+    if (task == run_one) d->own_s += sum;
+    d->border_s += task == run_one ? looked : sum + looked;
     d->domains_s += sum + looked;
     // Looks are many, and wait for nobody but the two that have run.
     if (d->ranks == NULL) d->busiest_s += fmax(cal_domains_span(d), (sum + looked) / d->processors);
@@ -240,8 +288,7 @@ static void begin_window(cal_domains* d) {
     cal_domains_untie(d);
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
-        view->gvt = view->now = d->begin;
-        view->reached = fmax(view->reached, d->begin); // it may have gone on beyond the last one
+        view->gvt = view->now = view->reached = d->begin;
         view->time = d->whole->time;
         view->lag = (double)INFINITY;
         d->domains[i].border->gvt = d->domains[i].border->now = d->begin;
@@ -256,16 +303,16 @@ static int64_t count_events(const cal_domains* d) {
 
 static int64_t count_work(const cal_domains* d) {
     int64_t work = 0;
-    for (int i = 1; i <= d->count; i++) work += d->domains[i].work - d->domains[i].ahead_work;
+    for (int i = 1; i <= d->count; i++) work += d->domains[i].work;
     return work;
 }
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
-// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, boxes are as long as they are on one core,
-// and windows are four times as long; the first ones are shorter, and grow sooner. What a window is has no influence on results.
+// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
+// first ones are short, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
-    const int longer = d->grouping || !d->by_formula ? 1 : 4;
+    const int longer = d->grouping || !d->by_formula ? 1 : 2;
     const double longest = longer * LONGEST * d->whole->window;
     const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
                   worth = few > of_all ? few : of_all;
@@ -282,10 +329,9 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
     for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
         if (status == CAL_OK) status = cal_domains_feed(d, error);
         cal_border_begin_run(d);
-        cal_domains_begin_ahead(d);
-        if (status == CAL_OK) status = cal_domains_run(d, cal_domain_take_events, error);
+        if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) {
-            if (d->ranks == NULL) d->first_s += d->domains[i].goes_on ? d->domains[i].spent : d->domains[i].ahead_s;
+            if (d->ranks == NULL && d->domains[i].goes_on) d->first_s += d->domains[i].spent;
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
@@ -382,28 +428,17 @@ static cal_status pass_instant(cal_domains* d, cal_status status, cal_error* err
     return status == CAL_OK ? end_window(d, d->begin, until, error) : status;
 }
 
-// Whether a division is, as far as is known.
-static bool is_worth_it(cal_domains* d) {
-    if (d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) return true;
-    take_rank_times(d);
-    if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) return true;
-    return cal_domains_pay(d);
-}
-
 // One window after the other up to a time; or until one core is better, and has the world again.
 static cal_status pass_windows(cal_domains* d, double time, cal_status status, cal_error* error) {
     double before = cal_processor_time();
     d->rank_mark = before;
     d->own_s = d->waited_s = d->shown_s = 0.0;
-    d->time = time;
-    d->leaves = d->settles = false;
     for (bool last = false; !last && (d->ranks != NULL || status == CAL_OK);) {
         double due;
         status = find_first_due(d, &due, status, error);
         if (status != CAL_OK) return status;
         const double next = fmin(fmax(due, d->begin), time);
-        const double end =
-            fmax(next + d->window, d->leaves ? nextafter(cal_domains_latest(d), (double)INFINITY) : next);
+        const double end = next + d->window;
         last = !(end < time);
         const double until = last ? nextafter(time, (double)INFINITY) : end;
         status = pass_window(d, until, status, error);
@@ -413,9 +448,10 @@ static cal_status pass_windows(cal_domains* d, double time, cal_status status, c
         before = cal_processor_time();
         if (d->ranks == NULL && status != CAL_OK) return status;
         if (last && d->ranks != NULL) break;
-        if (!d->leaves && is_worth_it(d)) continue;
-        d->leaves = true; // when nothing is beyond the end of a window
-        if (cal_domains_latest(d) > d->begin) continue;
+        if (d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
+        take_rank_times(d);
+        if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) continue;
+        if (cal_domains_pay(d)) continue;
         begin_window(d);
         // What is before `begin`, and at it, is what all ranks have to know before each goes on alone.
         if (d->ranks != NULL) status = pass_instant(d, status, error);
@@ -446,7 +482,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (divides && d->ranks != NULL) status = cal_rank_agree(d, status, error);
     if (status != CAL_OK) return status;
     if (!d->divided) return retreat(d, error);
-    if (!(d->window > 0.0)) d->window = world->window / (d->by_formula && !d->grouping ? 1 : FIRST_SHARE);
+    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
     status = pass_windows(d, time, status, error);
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
