@@ -84,12 +84,8 @@ cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error) {
         cal_box box;
         cal_domain_fetch_noted(own, own->extended_count);
         if (!has_noted_box(d, own, own->extended_count, &box)) continue;
-        if (ours && !is_within(&box, &own->core)) {
-            enough = cal_late_tighten(own->world, body) == CAL_OK;
-            (void)has_noted_box(d, own, own->extended_count, &box);
-        }
         if (ours) cal_box_extend(&own->extent, &box);
-        enough = enough && (!ours || cal_domain_keep_stray(d, domain, body, cal_broad_box(view->broad, body)));
+        enough = !ours || cal_domain_keep_stray(d, domain, body, cal_broad_box(view->broad, body));
         if (is_within(&box, &own->core)) continue;
         if (ours) follow(d, own, body, &box);
         enough = enough && keep_outer(own, body, &box);

@@ -6,7 +6,7 @@
 //
 // In the order of events nobody is behind, and nothing is looked at but boxes. What follows keeps all pairs that may collide:
 //
-//   1  The past of a body holds all boxes that it had in the window, so that box and past hold its way since T.
+//   1  The past of a body holds what it did in all boxes that it had in the window, so that box and past hold its way since T.
 //   2  Of the ways of two bodies at one time, each was put into a box when that was made. The box that was made later, from c on, was compared with the other
 //      body's box, or with its past where that held the other body's way at c or later.
 //   3  A pair whose boxes cease to overlap as one of the two gets a new box from c on stays as long as it is due before c (the other one, which is behind, has not come
@@ -47,12 +47,11 @@ bool cal_late_list(cal_world* world, int body) {
     return true;
 }
 
-bool cal_late_begin_box(cal_world* world, int body, double at) {
+bool cal_late_begin_box(cal_world* world, int body, double at, const cal_box* way) {
     cal_sim_body* part = &world->bodies[body];
-    const cal_box* box = cal_broad_box(world->broad, body);
-    if (box != NULL && at > part->box_from) {
+    if (way != NULL && at > part->box_from) {
         if (!is_late(world, part)) part->past = cal_box_of_nothing;
-        cal_box_extend(&part->past, box);
+        cal_box_extend(&part->past, way);
     }
     part->past_from = (double)NAN; // it is not what wide boxes keep (event/boxes.c)
     part->box_from = at;
@@ -64,17 +63,6 @@ cal_box cal_late_box(const cal_world* world, int body, const cal_box* box) {
     cal_box all = *box;
     if (world->narrow && is_late(world, part)) cal_box_extend(&all, &part->past);
     return all;
-}
-
-// Where others may look for it, nothing is in its past but its ways.
-cal_status cal_late_tighten(cal_world* world, int body) {
-    cal_sim_body* part = &world->bodies[body];
-    cal_box past;
-    if (!world->narrow || !is_late(world, part)) return CAL_OK;
-    const cal_status status = cal_box_of_ways(world, body, world->gvt, part->box_from, &past);
-    if (status != CAL_OK) return status;
-    part->past = past;
-    return cal_late_list(world, body) ? CAL_OK : CAL_NO_MEMORY;
 }
 
 bool cal_late_add_pair(cal_world* world, int a, int b) {

@@ -251,26 +251,18 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
     return status;
 }
 
-cal_status cal_box_of_ways(cal_world* world, int body, double from, double to, cal_box* out) {
-    const cal_queue* queue = &world->components[world->bodies[body].component].queue;
-    cal_status status = CAL_OK;
-    int64_t n = cal_queue_find(queue, from);
-    *out = cal_box_of_nothing;
-    for (double time = from; status == CAL_OK && time < to;) {
-        double next = to;
-        for (n = n < queue->head ? queue->head : n + 1; n < queue->tail && !(cal_saved_state_at(queue, n)->time > time);
-             n++) {}
-        if (n < queue->tail) next = lesser(next, cal_saved_state_at(queue, n)->time);
-        cal_box box;
-        status = sweep(world, body, time, next, &box);
-        if (status == CAL_OK) cal_box_extend(out, &box);
-        time = next;
-    }
-    return status;
+// What a body did in its box, which it leaves before that ends where it is `cut`, goes into its past.
+static cal_status begin_narrow(cal_world* world, int body, double at, bool cut) {
+    const double from = greater(world->bodies[body].box_from, world->gvt);
+    const cal_box* box = cal_broad_box(world->broad, body);
+    cal_box way;
+    const cal_status status = cut && from < at ? sweep(world, body, from, at, &way) : CAL_OK;
+    if (status != CAL_OK) return status;
+    return cal_late_begin_box(world, body, at, cut && from < at ? &way : box) ? CAL_OK : CAL_NO_MEMORY;
 }
 
-// from: what comes back may be from there on; at: where the present motion begins.
-static cal_status move_box(cal_world* world, int body, double from, double at, double to, int* began,
+// from: what comes back may be from there on; at: where the present motion begins; cut: the last box held it for longer.
+static cal_status move_box(cal_world* world, int body, double from, double at, double to, bool cut, int* began,
                            cal_error* error) {
     cal_box box, past;
     cal_broad_changes changes;
@@ -283,7 +275,7 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
         status = sweep_past(world, body, from, at, &past);
         cal_box_extend(&box, &past);
     }
-    if (narrow && status == CAL_OK && !cal_late_begin_box(world, body, at)) status = CAL_NO_MEMORY;
+    if (narrow && status == CAL_OK) status = begin_narrow(world, body, at, cut);
     if (!narrow && world->bodies[body].component >= 0) world->bodies[body].box_from = from;
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
@@ -356,18 +348,19 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
             if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);
         }
     }
+    const bool cut = time < *here.box_end;
     *here.box_end = time + length;
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
     return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time, time,
-                    *here.box_end, began, error);
+                    *here.box_end, cut, began, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {
     int began = 0;
     *cal_body_presence(world, body).box_end = to;
-    const cal_status status = move_box(world, body, from, to, to, &began, error);
+    const cal_status status = move_box(world, body, from, to, to, false, &began, error);
     return status == CAL_OK ? begin_pairs(world, body, began, from, error) : status;
 }
 

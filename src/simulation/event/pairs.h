@@ -75,8 +75,6 @@ cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal
 cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out);
 // The same of a free body.
 cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out);
-// The same, one way after the other, with what a swept box holds beyond its end.
-cal_status cal_box_of_ways(cal_world* world, int body, double from, double to, cal_box* out);
 // Pairs with those whose boxes began to overlap that of a body.
 cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
                                cal_error* error);
