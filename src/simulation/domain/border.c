@@ -489,6 +489,9 @@ static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* err
     bool any = false;
     for (int i = 1; i <= d->count; i++) d->domains[i].seen_due = false;
     status = update_boxes(d, &any, status, error);
+    // Where there is a contact group, or one may come from another rank. What others look at is the same.
+    for (int i = 1; d->grouping && status == CAL_OK && i <= d->count; i++)
+        if (cal_domain_is_own(d, i)) status = cal_late_widen(d->domains[i].world, error);
     const bool looked = d->looked && !d->grouping; // a group that came in this run may have missed somebody
     d->looked = false;
     if (!any) return status;

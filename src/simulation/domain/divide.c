@@ -82,6 +82,7 @@ static cal_status add_linked(cal_domains* d, const cal_domain* own, cal_clusters
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < own->linked_count; i++) {
         const int first = d->cluster_count;
+        d->grouping |= d->whole->components[own->linked[i]].group != NULL; // also one that came with a snapshot
         status = cal_domains_collect_from(d, own->linked[i], first, error);
         if (status != CAL_OK || d->cluster_count == first) continue;
         cal_cluster* c = &out->list[own->linked[i]];

@@ -60,8 +60,8 @@ static bool has_past_at(const cal_world* other, int number, const cal_box* box, 
     if (!cal_box_overlap(&other->late[number].box, box)) return false;
     if (cal_domain_of_body(other, body) != other->domain || !cal_broad_has(other->broad, body)) return false;
     const cal_box* present = cal_broad_box(other->broad, body);
-    *out = cal_late_box(other, body, present);
-    return !cal_box_overlap(present, box);
+    *out = cal_late_box(other, body, present); // it may have no past any more
+    return cal_box_overlap(out, box) && !cal_box_overlap(present, box);
 }
 
 static bool add_found(cal_border_look* look, int body) {

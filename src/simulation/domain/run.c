@@ -335,8 +335,6 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
             d->domains[i].goes_on = d->domains[i].starved;
             d->grouping |= d->domains[i].world->report.groups > 0;
         }
-        for (int i = 1; d->grouping && status == CAL_OK && i <= d->count; i++)
-            status = cal_late_widen(d->domains[i].world, error);
         if (first && d->ranks == NULL) d->first_s += d->helped_s, *first_work = count_work(d);
         if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
         if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);
