@@ -110,9 +110,6 @@ typedef struct cal_sim_body {
     // There: a box about its ways from a time on until another one, with all that were undone since (event/boxes.c).
     cal_box past;
     double past_from, past_until;
-    // Where boxes begin where bodies are (domain/late.c): from when on its box holds it; what was before is in `past`; and where it is in its domain's list, if it is.
-    double box_from;
-    int late_at;
 } cal_sim_body;
 
 // What a body can do: the table of its own component, or that of a fixed or a driven one (component.h).

@@ -104,13 +104,6 @@ struct cal_world {
     double reached; // of a domain: the latest event of this window; what is before is a repetition
     int* noted;     // bodies of a domain that have a new box or a new motion
     int noted_count, noted_capacity;
-    // Of a domain whose boxes begin where bodies are (domain/late.c): those whose boxes begin in the window, and when the last one does; and pairs whose boxes need not overlap.
-    bool narrow;
-    struct cal_outer* late; // with their pasts
-    int late_count, late_capacity;
-    double late_from;
-    struct cal_late_pair* extra;
-    int extra_count, extra_capacity;
     bool started;
     bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet
     cal_status failed; // a world that failed half way stays failed

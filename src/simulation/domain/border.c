@@ -19,18 +19,14 @@
 #define CORE_MARGIN                                                                                                    \
     0.05 // of a domain's length: by so much others may come nearer before all that it has noted is looked at again
 
-// The box of a body in its domain, with all its ways in the window. False: it has none.
-static bool has_box(const cal_domains* d, int body, cal_box* out) {
-    const cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, body));
-    const cal_box* box = cal_broad_box(view->broad, body);
-    if (box != NULL) *out = cal_late_box(view, body, box);
-    return box != NULL;
+static const cal_box* box_of(const cal_domains* d, int body) {
+    return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
 }
 
-// The same of a noted body; false: it has none, or has gone over to another domain, which has noted it, too.
-static bool has_noted_box(const cal_domains* d, const cal_domain* own, int k, cal_box* out) {
+// The box of a noted body; NULL: it has none, or has gone over to another domain, which has noted it, too.
+static const cal_box* noted_box(const cal_domains* d, const cal_domain* own, int k) {
     const int body = own->world->noted[k];
-    return cal_domain_of_body(d->whole, body) == own->world->domain && has_box(d, body, out);
+    return cal_domain_of_body(d->whole, body) == own->world->domain ? cal_broad_box(own->world->broad, body) : NULL;
 }
 
 // The extent from the boxes that there are now.
@@ -40,8 +36,8 @@ static void measure_extent(const cal_domains* d, cal_domain* own) {
     for (int i = 0; i < own->member_count; i++) {
         const cal_component* c = &d->whole->components[own->members[i]];
         for (int k = 0; k < c->weight; k++) {
-            cal_box box;
-            if (has_box(d, c->body + k, &box)) cal_box_extend(&own->extent, &box);
+            const cal_box* box = cal_broad_box(own->world->broad, c->body + k);
+            if (box != NULL) cal_box_extend(&own->extent, box);
         }
     }
 }
@@ -81,14 +77,14 @@ cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error) {
     own->renewed += view->noted_count - own->extended_count;
     for (; enough && own->extended_count < view->noted_count; own->extended_count++) {
         const int body = view->noted[own->extended_count];
-        cal_box box;
+        const cal_box* box = noted_box(d, own, own->extended_count);
         cal_domain_fetch_noted(own, own->extended_count);
-        if (!has_noted_box(d, own, own->extended_count, &box)) continue;
-        if (ours) cal_box_extend(&own->extent, &box);
-        enough = !ours || cal_domain_keep_stray(d, domain, body, cal_broad_box(view->broad, body));
-        if (is_within(&box, &own->core)) continue;
-        if (ours) follow(d, own, body, &box);
-        enough = enough && keep_outer(own, body, &box);
+        if (box == NULL) continue;
+        if (ours) cal_box_extend(&own->extent, box);
+        enough = !ours || cal_domain_keep_stray(d, domain, body, box);
+        if (is_within(box, &own->core)) continue;
+        if (ours) follow(d, own, body, box);
+        enough = enough && keep_outer(own, body, box);
     }
     if (ours && own->renewed > own->member_count) measure_extent(d, own);
     return enough ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
@@ -219,11 +215,9 @@ static int outer_count(const cal_domain* own, const cal_domain* other, bool* ins
     return *inside ? own->world->noted_count : own->outer_count;
 }
 
-static bool has_outer_box(const cal_domains* d, const cal_domain* own, int k, bool inside, int* body, cal_box* out) {
+static const cal_box* outer_box(const cal_domains* d, const cal_domain* own, int k, bool inside, int* body) {
     *body = inside ? own->world->noted[k] : own->outer[k].body;
-    if (inside) return has_noted_box(d, own, k, out);
-    *out = own->outer[k].box;
-    return true;
+    return inside ? noted_box(d, own, k) : &own->outer[k].box;
 }
 
 // What the bodies that one of two domains has noted overlap in the other one. Counts go into a world of the look's own: another worker may look from the same
@@ -233,10 +227,11 @@ static bool look_from(cal_domains* d, cal_border_look* look, int side) {
     bool inside, enough = true;
     const int count = outer_count(own, other, &inside);
     int body, near = 0;
-    cal_box box, all = cal_box_of_nothing;
+    cal_box all = cal_box_of_nothing;
     for (int k = 0; k < count; k++) {
-        if (!has_outer_box(d, own, k, inside, &body, &box) || !cal_box_overlap(&box, &other->extent)) continue;
-        cal_box_extend(&all, &box);
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
+        cal_box_extend(&all, box);
         near++;
     }
     if (near == 0) return true;
@@ -248,9 +243,10 @@ static bool look_from(cal_domains* d, cal_border_look* look, int side) {
     cal_world view = *own->world;
     view.report.checks = view.report.predictions = 0;
     for (int k = 0; enough && k < count; k++) {
-        if (!has_outer_box(d, own, k, inside, &body, &box) || !cal_box_overlap(&box, &other->extent)) continue;
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
         const int32_t* ids;
-        const int found = cal_look_overlaps(look, other, &box, &ids);
+        const int found = cal_look_overlaps(look, other, box, &ids);
         enough = keep_finds(d, look, &view, body, ids, found);
     }
     look->checks += view.report.checks, look->predictions += view.report.predictions;
@@ -387,8 +383,7 @@ static cal_status take_missed(cal_domains* d, cal_border_find* find, cal_error* 
 
 // Whether a body is another rank's, and not near any more.
 static bool is_gone(const cal_domains* d, int body) {
-    return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body) == NULL &&
-           !cal_domain_is_own(d, cal_domain_of_body(d->whole, body));
+    return box_of(d, body) == NULL && !cal_domain_is_own(d, cal_domain_of_body(d->whole, body));
 }
 
 // Pairs whose boxes have ceased to overlap.
@@ -398,10 +393,9 @@ static void drop_ended(const cal_domains* d, cal_world* border) {
         if (pair->event < 0) continue;
         const cal_sim_body *a = &d->whole->bodies[pair->body[0]], *b = &d->whole->bodies[pair->body[1]];
         if (!is_noted(d, a) && !is_noted(d, b)) continue;
-        cal_box one, two;
-        const bool gone = is_gone(d, pair->body[0]) || is_gone(d, pair->body[1]),
-                   boxed = has_box(d, pair->body[0], &one) && has_box(d, pair->body[1], &two);
-        if (gone || (boxed && !cal_box_overlap(&one, &two))) cal_pair_remove(border, i);
+        const cal_box *one = box_of(d, pair->body[0]), *two = box_of(d, pair->body[1]);
+        const bool gone = is_gone(d, pair->body[0]) || is_gone(d, pair->body[1]);
+        if (gone || (one != NULL && two != NULL && !cal_box_overlap(one, two))) cal_pair_remove(border, i);
     }
 }
 
@@ -489,9 +483,6 @@ static cal_status update_pairs(cal_domains* d, cal_status status, cal_error* err
     bool any = false;
     for (int i = 1; i <= d->count; i++) d->domains[i].seen_due = false;
     status = update_boxes(d, &any, status, error);
-    // Where there is a contact group, or one may come from another rank. What others look at is the same.
-    for (int i = 1; d->grouping && status == CAL_OK && i <= d->count; i++)
-        if (cal_domain_is_own(d, i)) status = cal_late_widen(d->domains[i].world, error);
     const bool looked = d->looked && !d->grouping; // a group that came in this run may have missed somebody
     d->looked = false;
     if (!any) return status;

@@ -57,7 +57,6 @@ static bool sort_bodies(cal_domains* d, cal_domain* own, int first, int end) {
         cal_sim_body* part = &d->whole->bodies[i];
         part->noted = 0;
         part->past_from = (double)NAN;
-        cal_late_forget(part);
         part->prescribed = -1;
         own->moving += part->component >= 0;
         own->balls += part->component >= 0 && part->form == CAL_FORM_BALLS;
@@ -82,7 +81,6 @@ static cal_status add_linked(cal_domains* d, const cal_domain* own, cal_clusters
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < own->linked_count; i++) {
         const int first = d->cluster_count;
-        d->grouping |= d->whole->components[own->linked[i]].group != NULL; // also one that came with a snapshot
         status = cal_domains_collect_from(d, own->linked[i], first, error);
         if (status != CAL_OK || d->cluster_count == first) continue;
         cal_cluster* c = &out->list[own->linked[i]];
@@ -325,18 +323,11 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
     return CAL_OK;
 }
 
-// Whether boxes begin where bodies are: contact groups have to know all that was near.
-static bool is_narrow(const cal_domains* d) {
-    return d->whole->multibody_count == 0 && !d->grouping && d->whole->report.groups == 0;
-}
-
 static void open_domains(cal_domains* d) {
     cal_domains_share(d);
     for (int i = 1; i <= d->count; i++) {
         cal_domain* own = &d->domains[i];
         own->world->gvt = own->world->now = own->border->gvt = own->border->now = d->whole->time;
-        own->world->narrow = is_narrow(d);
-        own->world->late_from = d->whole->time;
         own->extent = own->shown = own->core = cal_box_of_nothing;
         own->renewed = own->member_count = own->near_count = own->coming_count = 0;
     }

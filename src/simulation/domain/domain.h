@@ -370,23 +370,6 @@ void cal_domains_take_turns(cal_domains* d);
 void cal_domains_run_some(cal_domains* d, int worker, void (*run)(cal_domains* d, int domain, int worker));
 double cal_domains_span(const cal_domains* d);
 double cal_domains_span_of_loads(const cal_domains* d); // the same of what they did since the last look
-// Boxes that begin where bodies are, and what is kept of them in the window (late.c). A body of a domain has a new box from a time on, and has gone some way in the last one; it is listed where that is in
-// the window; the box about all its ways there, of which its box is given; whether a pair of it stays though its new box does not overlap the other one's; who is
-// overlapped by its past, among world->partners of which there are so many. False: no memory.
-typedef struct cal_late_pair {
-    int body[2];
-} cal_late_pair;
-bool cal_late_begin_box(cal_world* world, int body, double at, const cal_box* way);
-bool cal_late_list(cal_world* world, int body);
-void cal_late_forget(struct cal_sim_body* part); // its box holds all of the window
-cal_box cal_late_box(const cal_world* world, int body, const cal_box* box);
-bool cal_late_keeps(const cal_world* world, int pair, int other, const cal_box* box, double at);
-bool cal_late_find(cal_world* world, int body, const cal_box* box, double at, int* count);
-// Lists a pair whose boxes need not overlap; whether two bodies need none; before a run, ends those that are over; before there are contact groups, all boxes hold all of the window.
-bool cal_late_add_pair(cal_world* world, int a, int b);
-bool cal_late_is_over(const cal_world* world, int a, int b);
-void cal_late_trim(cal_world* world);
-cal_status cal_late_widen(cal_world* world, cal_error* error);
 // Runs a task for every domain of this rank, or of all, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);

@@ -63,7 +63,7 @@ void cal_domain_clear(cal_world* view) {
     view->broad = NULL;
     for (int i = 0; i < view->junction_count; i++) cal_free(view->junctions[i].links);
     view->junction_count = view->unused_junction_count = 0;
-    view->noted_count = view->ended_count = view->late_count = view->extra_count = 0;
+    view->noted_count = view->ended_count = 0;
 }
 
 static void destroy_view(cal_world* view) {
@@ -82,8 +82,6 @@ static void destroy_view(cal_world* view) {
                            view->log.events,
                            view->log.junctions,
                            view->noted,
-                           view->late,
-                           view->extra,
                            view};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }

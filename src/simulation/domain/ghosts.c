@@ -28,9 +28,8 @@ static void put_body(const cal_domains* d, cal_image* image, const cal_world* vi
     cal_image_int(image, &flags);
     if ((flags & NOTED) != 0) cal_image_number(image, &part->changed_from);
     if (box == NULL) return;
-    cal_box all = cal_late_box(view, body, box);
     cal_image_number(image, &part->box_end);
-    cal_image_words(image, &all, sizeof all / sizeof(double));
+    cal_image_words(image, (void*)(uintptr_t)box, sizeof *box / sizeof(double));
 }
 
 void cal_ghost_put(cal_domains* d, cal_image* image, int component, int domain, bool states) {
@@ -60,7 +59,6 @@ static cal_status take_body(cal_domains* d, cal_image* image, cal_world* view, i
     double changed_from = (double)INFINITY;
     if ((flags & NOTED) != 0) cal_image_number(image, &changed_from);
     cal_box box = cal_box_of_nothing;
-    cal_late_forget(part);
     if ((flags & BOXED) != 0) {
         cal_image_number(image, &part->box_end);
         cal_image_words(image, &box, sizeof box / sizeof(double));
@@ -104,12 +102,10 @@ static uint64_t ranks_near(const cal_domains* d, const cal_domain* own, int comp
     uint64_t ranks = 0;
     for (int k = 0; c->body >= 0 && k < c->weight; k++) {
         const cal_box* box = cal_broad_box(own->world->broad, c->body + k);
-        if (box == NULL) continue;
-        const cal_box all = cal_late_box(own->world, c->body + k, box);
-        for (int i = 0; i < own->near_count; i++) {
+        for (int i = 0; box != NULL && i < own->near_count; i++) {
             const cal_domain* other = &d->domains[own->near[i]];
             if (other->worker != own->worker && looks_into(own->near[i], own->world->domain) &&
-                cal_box_overlap(&all, &other->extent))
+                cal_box_overlap(box, &other->extent))
                 ranks |= cal_rank_bit(other->worker);
         }
     }

@@ -91,11 +91,6 @@ cal_status cal_domains_put_pair(cal_domains* d, const cal_carried_pair* c, cal_e
     cal_world* to =
         between ? d->domains[cal_border_keeper(d, c->body[0], c->body[1])].border : cal_domain_world(d, c->home);
     int pair;
-    if (!between && to->narrow) {
-        if (cal_late_is_over(to, c->body[0], c->body[1])) return CAL_OK;
-        if (!cal_late_add_pair(to, c->body[0], c->body[1]))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
-    }
     const cal_status status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
     if (status != CAL_OK) return status;
     to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off, to->table.pairs[pair].open = c->open;
@@ -110,9 +105,7 @@ cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal
     cal_sim_body* part = &d->whole->bodies[body];
     part->past_from = (double)NAN; // this rank may have seen it go another way
     if (to->domain == CAL_DOMAIN_WHOLE) return CAL_OK;
-    if (!cal_late_list(to, body)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    const cal_box all = cal_late_box(to, body, box);
-    cal_box_extend(&d->domains[to->domain].extent, &all);
+    cal_box_extend(&d->domains[to->domain].extent, box);
     const bool noted = part->noted == d->round;
     if (!noted && d->ranks == NULL) return CAL_OK;
     // What it was noted for is still to be looked at; and other ranks may look for it now.
@@ -126,12 +119,7 @@ cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal
 // The box of a body, where there is one.
 static cal_status hand_over_box(cal_world* from, cal_world* to, int body, cal_error* error) {
     if (!cal_broad_has(from->broad, body)) return CAL_OK;
-    const bool afar = cal_domain_is_own(from->domains, from->domain) != cal_domain_is_own(from->domains, to->domain);
-    cal_box box = *cal_broad_box(from->broad, body);
-    if (afar) {
-        box = cal_late_box(from, body, &box);
-        cal_late_forget(&from->bodies[body]);
-    }
+    const cal_box box = *cal_broad_box(from->broad, body);
     cal_broad_remove(from->broad, body, NULL);
     if (cal_broad_move(to->broad, body, &box, NULL) == CAL_OK) return CAL_OK;
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");

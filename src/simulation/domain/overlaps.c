@@ -53,17 +53,6 @@ static bool sort_near(cal_border_look* look, const cal_box* all) {
     return true;
 }
 
-// Of the bodies whose boxes begin in the window, one whose past overlaps a box, and its box does not: all its ways there. One that has come back is listed
-// twice, and found twice.
-static bool has_past_at(const cal_world* other, int number, const cal_box* box, cal_box* out) {
-    const int body = other->late[number].body;
-    if (!cal_box_overlap(&other->late[number].box, box)) return false;
-    if (cal_domain_of_body(other, body) != other->domain || !cal_broad_has(other->broad, body)) return false;
-    const cal_box* present = cal_broad_box(other->broad, body);
-    *out = cal_late_box(other, body, present); // it may have no past any more
-    return cal_box_overlap(out, box) && !cal_box_overlap(present, box);
-}
-
 static bool add_found(cal_border_look* look, int body) {
     cal_broad_ids* found = &look->found;
     if (!add_id(found, body)) return false;
@@ -72,18 +61,6 @@ static bool add_found(cal_border_look* look, int body) {
         found->ids[k - 1] = found->ids[k], found->ids[k] = larger;
     }
     return true;
-}
-
-// One box alone.
-static int find_alone(cal_border_look* look, const cal_world* other, const cal_box* box) {
-    const int32_t* ids;
-    const int count = cal_broad_look(other->broad, box, &look->scratch, &ids);
-    bool enough = count >= 0;
-    cal_box past;
-    for (int i = 0; enough && i < count; i++) enough = add_found(look, ids[i]);
-    for (int i = 0; enough && i < other->late_count; i++)
-        if (has_past_at(other, i, box, &past)) enough = add_found(look, other->late[i].body);
-    return enough ? look->found.count : -1;
 }
 
 bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, int boxes,
@@ -95,32 +72,20 @@ bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domai
     if (boxes < SEVERAL) return true;
     const int count = cal_broad_look(broad, all, &look->scratch, &ids);
     bool enough = count >= 0;
-    for (int i = 0; enough && i < count; i++) {
-        if (d->whole->bodies[ids[i]].component < 0) continue;
-        const cal_box box = cal_late_box(other->world, ids[i], cal_broad_box(broad, ids[i]));
-        enough = add_near(look, ids[i], &box);
-    }
-    for (int i = 0; enough && i < other->world->late_count; i++) {
-        cal_box box;
-        if (has_past_at(other->world, i, all, &box)) enough = add_near(look, other->world->late[i].body, &box);
-    }
+    for (int i = 0; enough && i < count; i++)
+        if (d->whole->bodies[ids[i]].component >= 0) enough = add_near(look, ids[i], cal_broad_box(broad, ids[i]));
     look->sliced = enough && sort_near(look, all);
     return look->sliced;
 }
 
 int cal_look_overlaps(cal_border_look* look, const cal_domain* other, const cal_box* box, const int32_t** out) {
-    bool enough = true;
+    if (!look->sliced) return cal_broad_look(other->world->broad, box, &look->scratch, out);
+    const int first = slice_of(look, box->low[look->axis] - look->widest), last = slice_of(look, box->high[look->axis]);
     look->found.count = 0;
-    if (look->sliced) {
-        const int first = slice_of(look, box->low[look->axis] - look->widest),
-                  last = slice_of(look, box->high[look->axis]);
-        for (int i = look->slices[first]; enough && i < look->slices[last + 1]; i++)
-            if (cal_box_overlap(box, &look->sorted[i].box)) enough = add_found(look, look->sorted[i].body);
-    } else {
-        enough = find_alone(look, other->world, box) >= 0;
-    }
+    for (int i = look->slices[first]; i < look->slices[last + 1]; i++)
+        if (cal_box_overlap(box, &look->sorted[i].box) && !add_found(look, look->sorted[i].body)) return -1;
     *out = look->found.ids;
-    return enough ? look->found.count : -1;
+    return look->found.count;
 }
 
 void cal_look_free(cal_border_look* look) {

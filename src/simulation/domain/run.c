@@ -107,7 +107,6 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
         status = cal_progress_check(view, &slot, view->window, error);
         if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
-        if (status == CAL_OK && view->narrow && view->report.groups > 0) status = cal_late_widen(view, error);
         if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
         domain->work += 1 + work_of(view) - before;
         if (owner >= 0) view->components[owner].done += (int)(1 + work_of(view) - before);
@@ -118,7 +117,6 @@ static cal_status run_domain(cal_domains* d, cal_domain* domain, double end, cal
 
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    if (own->world->narrow) cal_late_trim(own->world);
     own->status = run_domain(d, own, d->end, &own->error);
     if (own->status == CAL_OK) own->status = cal_border_extend(d, domain, &own->error);
     if (d->ranks == NULL) cal_border_end_run(d, domain);
@@ -308,14 +306,14 @@ static int64_t count_work(const cal_domains* d) {
 }
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
-// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, boxes are as long as they are on one core, and
-// windows have four times as many events, and twice as many of a large world; the first ones are shorter, and grow sooner. What a window is has no influence on results.
+// of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
+// first ones are short, and grow sooner. What a window is has no influence on results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
-    const int longer = d->grouping || !d->by_formula ? 1 : 4, larger = longer > 1 ? 2 : 1;
+    const int longer = d->grouping || !d->by_formula ? 1 : 2;
     const double longest = longer * LONGEST * d->whole->window;
-    const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors,
-                  of_all = larger * (d->whole->component_count / FEW_OF), worth = few > of_all ? few : of_all;
+    const int64_t few = (int64_t)longer * FEW_EVENTS * d->processors, of_all = d->whole->component_count / FEW_OF,
+                  worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 4 * later > first) && events > d->count)
         d->window *= 0.8;
     else if (events < worth)
@@ -480,7 +478,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (divides && d->ranks != NULL) status = cal_rank_agree(d, status, error);
     if (status != CAL_OK) return status;
     if (!d->divided) return retreat(d, error);
-    if (!(d->window > 0.0)) d->window = world->window / (d->by_formula && !d->grouping ? 1 : FIRST_SHARE);
+    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
     status = pass_windows(d, time, status, error);
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);

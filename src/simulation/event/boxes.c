@@ -251,32 +251,19 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
     return status;
 }
 
-// What a body did in its box, which it leaves before that ends where it is `cut`, goes into its past.
-static cal_status begin_narrow(cal_world* world, int body, double at, bool cut) {
-    const double from = greater(world->bodies[body].box_from, world->gvt);
-    const cal_box* box = cal_broad_box(world->broad, body);
-    cal_box way;
-    const cal_status status = cut && from < at ? sweep(world, body, from, at, &way) : CAL_OK;
-    if (status != CAL_OK) return status;
-    return cal_late_begin_box(world, body, at, cut && from < at ? &way : box) ? CAL_OK : CAL_NO_MEMORY;
-}
-
-// from: what comes back may be from there on; at: where the present motion begins; cut: the last box held it for longer.
-static cal_status move_box(cal_world* world, int body, double from, double at, double to, bool cut, int* began,
+// from: what comes back may be from there on; at: where the present motion begins.
+static cal_status move_box(cal_world* world, int body, double from, double at, double to, int* began,
                            cal_error* error) {
     cal_box box, past;
     cal_broad_changes changes;
     // A driven body is in all domains.
-    const bool single =
-        world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 && cal_body_ops(world, body)->single;
-    const bool narrow = single && world->narrow, kept = single && !narrow && from < at;
-    cal_status status = sweep(world, body, narrow || kept ? at : from, to, &box);
+    const bool kept = from < at && world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
+                      cal_body_ops(world, body)->single;
+    cal_status status = sweep(world, body, kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
         cal_box_extend(&box, &past);
     }
-    if (narrow && status == CAL_OK) status = begin_narrow(world, body, at, cut);
-    if (!narrow && world->bodies[body].component >= 0) world->bodies[body].box_from = from;
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {
@@ -286,16 +273,10 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     }
     cal_fetch_changes(world, &changes);
     for (int i = 0; i < changes.ceased_count; i++) {
-        const int other = changes.ceased[i], pair = cal_pair_find(world, body, other);
-        if (pair < 0) continue;
-        if (!world->narrow || !cal_late_keeps(world, pair, other, &box, at))
-            cal_pair_remove(world, pair);
-        else if (!cal_late_add_pair(world, body, other))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+        const int pair = cal_pair_find(world, body, changes.ceased[i]);
+        if (pair >= 0) cal_pair_remove(world, pair);
     }
     *began = changes.began_count;
-    if (world->narrow && !cal_late_find(world, body, &box, at, began))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     return cal_domain_note_box(world, body, error);
 }
 
@@ -348,19 +329,18 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
             if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);
         }
     }
-    const bool cut = time < *here.box_end;
     *here.box_end = time + length;
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
     return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time, time,
-                    *here.box_end, cut, began, error);
+                    *here.box_end, began, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {
     int began = 0;
     *cal_body_presence(world, body).box_end = to;
-    const cal_status status = move_box(world, body, from, to, to, false, &began, error);
+    const cal_status status = move_box(world, body, from, to, to, &began, error);
     return status == CAL_OK ? begin_pairs(world, body, began, from, error) : status;
 }
 
