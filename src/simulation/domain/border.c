@@ -224,22 +224,24 @@ static const cal_box* outer_box(const cal_domains* d, const cal_domain* own, int
 // domain into a third one.
 static bool look_from(cal_domains* d, cal_border_look* look, int side) {
     const cal_domain *own = &d->domains[look->domain[side]], *other = &d->domains[look->domain[1 - side]];
-    bool inside, enough = true;
+    bool inside, any = false, enough = true;
     const int count = outer_count(own, other, &inside);
-    int body, near = 0;
+    int body;
+    double volume = 0.0;
     cal_box all = cal_box_of_nothing;
     for (int k = 0; k < count; k++) {
         const cal_box* box = outer_box(d, own, k, inside, &body);
         if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
         cal_box_extend(&all, box);
-        near++;
+        volume += cal_box_volume(box);
+        any = true;
     }
-    if (near == 0) return true;
+    if (!any) return true;
     for (int i = 0; i < 3; i++) {
         all.low[i] = fmax(all.low[i], other->extent.low[i]);
         all.high[i] = fmin(all.high[i], other->extent.high[i]);
     }
-    if (!cal_look_begin(d, look, other, near, &all)) return false;
+    if (!cal_look_begin(d, look, other, volume, &all)) return false;
     cal_world view = *own->world;
     view.report.checks = view.report.predictions = 0;
     for (int k = 0; enough && k < count; k++) {

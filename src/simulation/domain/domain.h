@@ -404,12 +404,13 @@ cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error);
 void cal_border_end_run(cal_domains* d, int domain);
 void cal_border_begin_run(cal_domains* d);
 bool cal_border_look_some(cal_domains* d);
-// What boxes of a domain overlap in another one, of which there are so many, in a box that holds all (overlaps.c): before the first of them, and for each. Ids,
+// What boxes of a domain overlap in another one, with the sum of their volumes and a box that holds all (overlaps.c): before the first of them, and for each. Ids,
 // ascending, until the next call; their number, −1: no memory.
-bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, int boxes,
+bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, double volume,
                     const cal_box* all);
 int cal_look_overlaps(cal_border_look* look, const cal_domain* other, const cal_box* box, const int32_t** out);
 void cal_look_free(cal_border_look* look);
+double cal_box_volume(const cal_box* box);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
 // Lists a pair that is to come into one domain; brings together those that are listed (join.c). Lists domains that a domain's bodies may meet (border.c).

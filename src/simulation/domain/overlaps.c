@@ -5,8 +5,13 @@
 #include "simulation/domain/domain.h"
 #include "simulation/world.h"
 
-// Boxes from which on that is worth it: a look at all of them goes through a few times the cells of one of them.
-enum { SEVERAL = 4 };
+// A look for one box goes through the cells of twice its edges: centres of those that it overlaps may be by half of theirs outside of it on both sides, and these
+// are as large as it is.
+#define LOOKED_AT 8.0
+
+double cal_box_volume(const cal_box* box) {
+    return (box->high[0] - box->low[0]) * (box->high[1] - box->low[1]) * (box->high[2] - box->low[2]);
+}
 
 static bool add_id(cal_broad_ids* list, int32_t id) {
     if (!cal_grow((void**)&list->ids, &list->capacity, list->count, sizeof *list->ids)) return false;
@@ -63,13 +68,14 @@ static bool add_found(cal_border_look* look, int body) {
     return true;
 }
 
-bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, int boxes,
+bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, double volume,
                     const cal_box* all) {
     const int32_t* ids;
     const cal_broad* broad = other->world->broad;
     look->sliced = false;
     look->near_count = 0;
-    if (boxes < SEVERAL) return true;
+    // One by one they go through fewer cells; and where one of them has no end, there is nothing to be cut into slices.
+    if (!(LOOKED_AT * volume >= cal_box_volume(all)) || !isfinite(cal_box_volume(all))) return true;
     const int count = cal_broad_look(broad, all, &look->scratch, &ids);
     bool enough = count >= 0;
     for (int i = 0; enough && i < count; i++)
