@@ -31,12 +31,24 @@ static int slice_of(const cal_border_look* look, double place) {
     return slice >= 0.0 ? slice < CAL_LOOK_SLICES ? (int)slice : CAL_LOOK_SLICES - 1 : 0;
 }
 
+static int longest_axis(const cal_box* box) {
+    int axis = 0;
+    for (int i = 1; i < 3; i++)
+        if (box->high[i] - box->low[i] > box->high[axis] - box->low[axis]) axis = i;
+    return axis;
+}
+
+// Whether a slice is so much longer than places are rounded by (2^-53) that one more holds all that rounding may have moved.
+static bool can_be_sliced(const cal_box* all) {
+    const int axis = longest_axis(all);
+    const double length = all->high[axis] - all->low[axis], largest = fmax(fabs(all->low[axis]), fabs(all->high[axis]));
+    return isfinite(length) && length > 0x1p-20 * largest;
+}
+
 // Sorts by the slices of their lower ends: counts, then places.
 static bool sort_near(cal_border_look* look, const cal_box* all) {
-    int axis = 0, next[CAL_LOOK_SLICES + 1] = {0};
-    for (int i = 1; i < 3; i++)
-        if (all->high[i] - all->low[i] > all->high[axis] - all->low[axis]) axis = i;
-    look->axis = axis;
+    int next[CAL_LOOK_SLICES + 1] = {0};
+    const int axis = look->axis = longest_axis(all);
     look->from = all->low[axis];
     look->per_length = CAL_LOOK_SLICES / (all->high[axis] - all->low[axis]);
     look->widest = 0.0;
@@ -74,8 +86,8 @@ bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domai
     const cal_broad* broad = other->world->broad;
     look->sliced = false;
     look->near_count = 0;
-    // One by one they go through fewer cells; and where one of them has no end, there is nothing to be cut into slices.
-    if (!(LOOKED_AT * volume >= cal_box_volume(all)) || !isfinite(cal_box_volume(all))) return true;
+    if (!can_be_sliced(all)) return true;
+    if (!(LOOKED_AT * volume >= cal_box_volume(all))) return true; // one by one they go through fewer cells
     const int count = cal_broad_look(broad, all, &look->scratch, &ids);
     bool enough = count >= 0;
     for (int i = 0; enough && i < count; i++)
@@ -88,7 +100,7 @@ int cal_look_overlaps(cal_border_look* look, const cal_domain* other, const cal_
     if (!look->sliced) return cal_broad_look(other->world->broad, box, &look->scratch, out);
     const int first = slice_of(look, box->low[look->axis] - look->widest), last = slice_of(look, box->high[look->axis]);
     look->found.count = 0;
-    for (int i = look->slices[first]; i < look->slices[last + 1]; i++)
+    for (int i = look->slices[first > 0 ? first - 1 : 0]; i < look->slices[last + 1]; i++)
         if (cal_box_overlap(box, &look->sorted[i].box) && !add_found(look, look->sorted[i].body)) return -1;
     *out = look->found.ids;
     return look->found.count;
