@@ -74,6 +74,7 @@ static void a_bad_specification_names_what_is_wrong(void** state) {
         {"mobile:h=", "mobile", "h=", "number from 0.001 to 1000"},
         {"mobile:plateau=big", "mobile", "plateau=big", "balanced|printed|leaf|light"},
         {"mobile:s=12", "mobile", "s=12", "at most 20000000"},
+        {"net:wide=10000,tall=10000", "net", "wide=10000", "at most 20000000"},
         {"mobile:s=3,s=3", "mobile", "s is given twice", ""},
         {"mobile:s=3,", "mobile", "nothing follows", ""},
         {"mobile:s", "mobile", "\"s\"", "key=value"},

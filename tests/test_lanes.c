@@ -57,9 +57,11 @@ static void test_accelerations_do_not_depend_on_lanes(void** unused) {
 
 static void test_large_models_do_not_depend_on_lanes(void** unused) {
     (void)unused;
-    static const char* const names[] = {"chain:n=1003", "chain:n=1001,joint=ball",
-                                        "mobile:l=5,o=9,plateau=printed,start=0.8", "tree:height=5,fanout=4",
-                                        "random:n=3000,seed=8"};
+    static const char* const names[] = {
+        "chain:n=1003", "chain:n=1001,joint=ball", "mobile:l=5,o=9,plateau=printed,start=0.8", "tree:height=5,fanout=4",
+        "random:n=3000,seed=8",
+        // Lanes whose parents are in other lanes of a column with as many, or with half of them.
+        "mobile:s=4,l=2,o=2", "mobile:s=4,l=3,o=3", "mobile:s=3,l=2,o=5", "mobile:s=3,l=2,o=7", "mobile:s=3,l=1,o=12"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
         check_forward(model, names[i]);

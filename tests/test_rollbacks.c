@@ -89,9 +89,38 @@ static void bodies_that_are_moved_apart_stay_apart(void** state) {
     cal_world_destroy(world);
 }
 
+// A ball that bounces hundreds of times in the time that may come back: what forced rollbacks have repeated is a bounded share of what happens.
+static void many_impacts_are_not_repeated_without_end(void** state) {
+    (void)state;
+    enum { BOUNCES = 600, SHARE = 24 }; // once, repeated sixteen times, and a few rollbacks of all; 75 without a bound
+    const double g = 1e4, height = 8e-8, period = 2.0 * sqrt(2.0 * height / g);
+    uint64_t hash = 0;
+    double events = 0.0;
+    for (int run = 0; run < 3; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.gravity[2] = -g;
+        def.restitution = 1.0;
+        def.forced_rollbacks = 0.25 * run;
+        cal_world* world = cal_test_world(&def);
+        cal_world_body_def floor = cal_default_world_body_def(), ball = cal_default_world_body_def();
+        floor.motion = CAL_FIXED;
+        cal_test_add(world, &floor, CAL_PLANE, 0.0, 0.0, 0.0);
+        ball.position[2] = 2e-5 + height;
+        cal_test_add(world, &ball, CAL_SPHERE, 2e-5, 0.0, 0.0);
+        cal_test_advance(world, BOUNCES * period);
+        const cal_world_report report = cal_test_report(world);
+        if (run == 0) hash = report.hash, events = (double)report.events;
+        assert_true(report.hash == hash);
+        assert_true(run == 0 || report.forced > BOUNCES / 8);
+        cal_test_expect_below((double)report.events, (run == 0 ? 1.0 : SHARE) * events + 1.0, "events", "a ball");
+        cal_world_destroy(world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_worlds_have_one_history),
                                        cmocka_unit_test(scenes_have_one_history),
-                                       cmocka_unit_test(bodies_that_are_moved_apart_stay_apart)};
+                                       cmocka_unit_test(bodies_that_are_moved_apart_stay_apart),
+                                       cmocka_unit_test(many_impacts_are_not_repeated_without_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -475,6 +475,39 @@ static void slow_worlds_take_no_more_steps(void** state) {
     }
 }
 
+// So do chains that fall on a heap: groups with multibodies were checked 100 times per second, however slow they were.
+static void slow_chains_take_no_more_steps(void** state) {
+    (void)state;
+    static const double lengths[] = {20.0, 100.0, 1e4}, gravities[] = {9.81, 1e-3, 1e-3};
+    int64_t steps[3], events[3];
+    for (int k = 0; k < 3; k++) {
+        const double L = lengths[k], T = sqrt(L / gravities[k]);
+        cal_model* model = make_chain(4, L, CAL_BALL, true);
+        cal_world* world = make_world(gravities[k]);
+        cal_multibody_id chain;
+        cal_error error;
+        add_floor(world, 0.3, 0.0);
+        for (int i = 0; i < 2; i++) {
+            cal_world_body_def def = cal_default_world_body_def();
+            def.position[0] = (0.9 + 1.1 * i) * L, def.position[2] = 0.35 * L;
+            add(world, &def, CAL_SPHERE, (double[]){0.35 * L, 0.0, 0.0}, 0.3, 0.0);
+        }
+        if (cal_world_add_multibody(world, model, (double[]){0.0, 0.05 * L, 1.2 * L}, (double[]){1.0, 0.05, 0.1, 0.05},
+                                    0, &chain, &error) != CAL_OK)
+            fail_msg("%s", error.text);
+        cal_test_advance(world, 4.0 * T);
+        steps[k] = cal_test_report(world).group_steps, events[k] = cal_test_report(world).events;
+        assert_true(steps[k] > 0);
+        cal_test_expect_below(cal_test_report(world).penetration, 1.05e-6 * L, "overlap", "a slow chain");
+        cal_world_destroy(world);
+        cal_model_destroy(model);
+    }
+    for (int k = 1; k < 3; k++) {
+        cal_test_expect_below((double)steps[k], 2.0 * (double)steps[0], "steps", "a slow chain");
+        cal_test_expect_below((double)events[k], 2.0 * (double)events[0], "events", "a slow chain");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_of_any_size_tumble_alike),
@@ -487,6 +520,7 @@ int main(void) {
         cmocka_unit_test(chains_on_heaps_gain_nothing),
         cmocka_unit_test(rims_are_seen),
         cmocka_unit_test(slow_worlds_take_no_more_steps),
+        cmocka_unit_test(slow_chains_take_no_more_steps),
         cmocka_unit_test(what_is_moved_apart_gains_nothing),
         cmocka_unit_test(spin_about_its_own_axis_is_not_seen),
     };

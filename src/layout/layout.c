@@ -177,6 +177,44 @@ static bool come_in_runs(const int32_t* position, size_t count, size_t width) {
     return true;
 }
 
+// Which lane of a column each lane of its parent adds in each round, in the order of the parents' children; only counts where `rounds` is NULL.
+static int find_rounds(const cal_column* column, int width, int8_t* rounds) {
+    int taken[CAL_MAX_LANES] = {0}, count = 0;
+    for (int k = 0; k < column->pull_count; k++) {
+        const int lane = column->pull_order[k], above = column->parent_lane[lane];
+        if (rounds) rounds[taken[above] * width + above] = (int8_t)lane;
+        if (++taken[above] > count) count = taken[above];
+    }
+    return count;
+}
+
+// Columns whose lanes are pulled all at a time though they do not hang under their own (pass/pull_columns.h).
+static cal_status fill_rounds(cal_layout* layout) {
+    size_t size = 0;
+    int round = 0;
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        const bool aligned = column->aligned && column->parent_lanes == column->lanes;
+        if (column->mixed || aligned || column->parent < 0 || column->parent_lanes == 1 ||
+            column->lanes < column->parent_lanes || layout->by_lane)
+            continue;
+        column->round_count = (int8_t)find_rounds(column, layout->width, NULL);
+        size += (size_t)column->round_count * (size_t)layout->width;
+    }
+    if (size == 0) return CAL_OK;
+    layout->rounds = cal_allocate(size, sizeof *layout->rounds);
+    if (!layout->rounds) return CAL_NO_MEMORY;
+    memset(layout->rounds, 0xff, size * sizeof *layout->rounds);
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (column->round_count == 0) continue;
+        column->first_round = round;
+        find_rounds(column, layout->width, layout->rounds + (size_t)round * (size_t)layout->width);
+        round += column->round_count;
+    }
+    return CAL_OK;
+}
+
 // Everything whose size is known once the columns are.
 static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error* error) {
     const cal_model* model = layout->model;
@@ -215,6 +253,7 @@ static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error*
     }
     layout->runs = copies == 1 && come_in_runs(layout->q_position, (size_t)model->q_count, width) &&
                    come_in_runs(layout->v_position, (size_t)model->v_count, width);
+    if (fill_rounds(layout) != CAL_OK) return CAL_NO_MEMORY;
     if (def->constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
     return cal_layout_fill_extras(layout);
 }
@@ -340,6 +379,7 @@ void cal_layout_destroy(cal_layout* layout) {
     cal_free(layout->parents);
     cal_free(layout->parent_columns);
     cal_free(layout->pulls);
+    cal_free(layout->rounds);
     cal_free(layout->block_nodes);
     cal_free(layout->block_y);
     cal_free(layout->block_v);

@@ -72,8 +72,11 @@ typedef struct cal_column {
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
     int8_t pull_count;
-    bool aligned; // every live lane hangs under its own lane
-    bool mixed;   // every lane has a parent of its own, at layout->parents[first_parent + lane]
+    int8_t
+        round_count; // of a wide column below a wide one with no more lanes, but not lane under lane: in so many rounds parents' lanes add one child each,
+    int32_t first_round; // lane layout->rounds[(first_round + round) · W + parent's lane] of this one, or -1: none
+    bool aligned;        // every live lane hangs under its own lane
+    bool mixed;          // every lane has a parent of its own, at layout->parents[first_parent + lane]
     bool gathers; // its children are in mixed columns: lane l's k-th is layout->pulls[first_pull + k · lanes + l]
     int32_t first_parent, first_pull, most_pulls; // k < most_pulls
     size_t row_slot;                              // where children are gathered: the rows that they read
@@ -130,6 +133,7 @@ typedef struct cal_layout {
     int parent_count;
     int32_t* parent_columns; // of mixed columns' lanes
     size_t *parents, *pulls; // of mixed columns: the rows in the stack that lanes read, and those that lanes gather
+    int8_t* rounds;          // cal_column.first_round; NULL: no column has any
     int32_t* block_nodes;    // block_count × W: node (copy · node_count + node), -1 for a dead lane
     int32_t* block_y;        // block_count + 1: first double of the block in y-shaped vectors
     int32_t* block_v;        // block_count + 1: first double of the block in v-shaped vectors

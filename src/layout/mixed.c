@@ -403,12 +403,25 @@ static double device_price(const cal_layout* layout) {
     return numbers * layout->width;
 }
 
+// Of a wide column that its parent's lanes pull all at a time: in how many turns, where it does not hang lane under lane. Numbers of one
+// lane are turned into rows, for as long as two turns take.
+static int count_turns(const cal_column* column) {
+    int taken[CAL_MAX_LANES] = {0}, most = 0;
+    if (column->parent_lanes == 1) return 2;
+    if (column->aligned && column->parent_lanes == column->lanes) return 0;
+    for (int k = 0; k < column->pull_count; k++) {
+        const int above = column->parent_lane[column->pull_order[k]];
+        if (++taken[above] > most) most = taken[above];
+    }
+    return most;
+}
+
 // In nanoseconds of one machine with W = 8, fitted to eighteen models, laid out in both ways, that are right to 15 %; what matters is
 // which of two is less. Kinds of joints are the same in both. rounds: in which its lanes' children are gathered.
 static double price_column(const cal_column* column, int rounds) {
     const double per_block[] = {60.0, 64.0, 90.0}; // of 2, 4, 8 lanes
     const double per_node = 75.0, per_node_of_chain = 43.0, per_lane = 45.0, per_column = 79.0, per_mixed_lane = 26.0,
-                 per_round = 18.0;
+                 per_round = 18.0, per_turn = 17.0;
     double price = rounds * per_round;
     if (column->is_long)
         price += column->node_count *
@@ -418,7 +431,9 @@ static double price_column(const cal_column* column, int rounds) {
     if (column->mixed)
         price += column->lanes * per_mixed_lane;
     else if (column->parent >= 0)
-        price += column->aligned && column->parent_lanes == column->lanes ? per_column : column->pull_count * per_lane;
+        price += column->lanes >= column->parent_lanes && column->lanes > 1
+                     ? per_column + per_turn * count_turns(column)
+                     : column->pull_count * per_lane;
     return price;
 }
 

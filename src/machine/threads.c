@@ -69,12 +69,14 @@ typedef struct threads_machine {
     int started;
     // The caller's own, in a cache line that workers do not read.
     _Alignas(CACHE_LINE) bool alone; // the last execution was the caller's
+    atomic_int busy;                 // no bool: riscv64 exchanges bytes only with a library of its own
     cal_pace_tries tries;
     uint64_t chance; // instead of a clock, who runs the parts; 0: the clock
     // The job: written before `job` is, read after; what is as in the last one is not written, so that workers have it.
     _Alignas(CACHE_LINE) const cal_plan* plan;
     cal_state* state;
     bool prepared;
+    bool stops;                    // there is no job: workers end
     cal_column_function* function; // instead of the plan's program, for every column
     cal_task* task;                // instead of a plan, on so many workers
     int task_count;
@@ -83,8 +85,6 @@ typedef struct threads_machine {
     _Alignas(CACHE_LINE) atomic_uint job;
     unsigned walk; // of the state, at the begin of the job
     _Alignas(CACHE_LINE) atomic_int sleepers;
-    atomic_bool stops;
-    atomic_int busy; // no bool: riscv64 exchanges bytes only with a library of its own
     pthread_mutex_t mutex;
     pthread_cond_t wake;
 } threads_machine;
@@ -229,7 +229,7 @@ static bool next_job(threads_machine* machine, unsigned* job) {
         pthread_mutex_unlock(&machine->mutex);
     }
     *job = atomic_load_explicit(&machine->job, memory_order_acquire);
-    return !atomic_load(&machine->stops);
+    return !machine->stops;
 }
 
 static void* work(void* argument) {
@@ -360,7 +360,7 @@ static cal_status gather(cal_machine* base, int processor, const double* own, in
 
 static void destroy(cal_machine* base) {
     threads_machine* machine = (threads_machine*)base;
-    atomic_store(&machine->stops, true);
+    machine->stops = true;
     announce(machine);
     for (int i = 1; i <= machine->started; i++) pthread_join(machine->workers[i].thread, NULL);
     pthread_cond_destroy(&machine->wake);

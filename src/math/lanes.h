@@ -31,6 +31,9 @@
 #define lane_fnma LANE(cal_lane_fnma)
 #define lane_fms LANE(cal_lane_fms)
 #define lane_set LANE(cal_lane_set)
+#define lane_choice LANE(cal_lane_choice)
+#define lane_permute LANE(cal_lane_permute)
+#define lane_or_nothing LANE(cal_lane_or_nothing)
 #define lane_sincos LANE(cal_lane_sincos)
 
 #if CAL_LANES == 1 && !defined(CAL_LANES_1_DONE)
@@ -77,5 +80,35 @@ LANE_INLINE lane lane_set(double value) {
     return value - (lane){0};
 #endif
 }
+
+#if CAL_LANES > 1
+// Which lane each lane of lane_permute's result is; -1: any.
+LANE_INLINE lane_bits lane_choice(const int8_t* lanes) {
+    lane_bits out;
+    for (int i = 0; i < CAL_LANES; i++) out[i] = (uint64_t)(int64_t)lanes[i];
+    return out;
+}
+LANE_INLINE lane lane_permute(lane a, lane_bits choice) {
+#if CAL_LANES == 8 && defined(__AVX512F__) && !defined(CAL_PORTABLE_LANES)
+    return (lane)_mm512_permutexvar_pd((__m512i)choice, (__m512d)a);
+#elif CAL_LANES == 4 && defined(__AVX512VL__) && !defined(CAL_PORTABLE_LANES)
+    return (lane)_mm256_permutexvar_pd((__m256i)choice, (__m256d)a);
+#else
+    lane out;
+    for (int i = 0; i < CAL_LANES; i++) out[i] = a[choice[i] % CAL_LANES];
+    return out;
+#endif
+}
+#if CAL_LANES == 8 && defined(CAL_LANES_4_DONE)
+// Four lanes as the first of eight, and the first four.
+LANE_INLINE lane cal_lanes_widen(cal_lane_4 a) { return __builtin_shufflevector(a, a, 0, 1, 2, 3, 0, 1, 2, 3); }
+LANE_INLINE cal_lane_4 cal_lanes_halve(lane a) { return __builtin_shufflevector(a, a, 0, 1, 2, 3); }
+#endif
+// −0, which added to a number leaves it as it is, where nothing is chosen.
+LANE_INLINE lane lane_or_nothing(lane a, lane_bits choice) {
+    const lane_bits sign = (lane_bits)lane_set(-0.0), none = -(choice >> 63);
+    return (lane)(((lane_bits)a & ~none) | (sign & none));
+}
+#endif
 
 #include "math/lane_sincos.h"

@@ -22,6 +22,7 @@ LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_co
 
 #ifndef CAL_THREAD_PER_LANE
 #include "pass/aba_brief.h"
+#include "pass/pull_columns.h"
 #endif
 
 #define accelerate_run LANE(accelerate_run)

@@ -62,16 +62,5 @@ void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {
 void KERNEL(cal_aba_pull)(const cal_context* context, int index) {
     const cal_column* column = &context->layout->columns[index];
     if (column->parent < 0) return;
-    const cal_column* parent = &context->layout->columns[column->parent];
-    const double* from = context->scratch + column->up_slot;
-    double* to = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-    if (column->aligned && column->lanes == parent->lanes) {
-        for (int i = 0; i < CAL_UP_COUNT * column->lanes; i++) to[i] += from[i];
-        return;
-    }
-    for (int k = 0; k < column->pull_count; k++) {
-        const int l = column->pull_order[k];
-        double* own = to + column->parent_lane[l];
-        for (int i = 0; i < CAL_UP_COUNT; i++) own[i * parent->lanes] += from[i * column->lanes + l];
-    }
+    RUN(pull_column, context, column);
 }

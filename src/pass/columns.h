@@ -183,13 +183,23 @@ LANE_INLINE void collect_strides(const double* end, const cal_column* column, in
         slot_store(to, i, own);
     }
 }
-// With a stride that a compiler knows, where there are as many.
+// Of one lane all have the same; as many are put into another order.
 static __attribute__((noinline)) void collect_lanes(const double* end, const cal_column* column, int count,
                                                     double* to) {
-    if (column->parent_lanes == CAL_LANES)
-        collect_strides(end, column, CAL_LANES, count, to);
-    else
+    if (column->parent_lanes == 1) {
+        for (int i = 0; i < count; i++) slot_store(to, i, lane_set(end[i]));
+    } else if (column->parent_lanes == CAL_LANES) {
+        const lane_bits choice = lane_choice(column->parent_lane);
+        for (int i = 0; i < count; i++) slot_store(to, i, lane_permute(slot_load(end, i), choice));
+#if CAL_LANES == 8 && CAL_WIDTH == 8
+    } else if (column->parent_lanes == 4) {
+        const lane_bits choice = lane_choice(column->parent_lane);
+        for (int i = 0; i < count; i++)
+            slot_store(to, i, lane_permute(cal_lanes_widen(cal_slot_load_4(end, i)), choice));
+#endif
+    } else {
         collect_strides(end, column, column->parent_lanes, count, to);
+    }
 }
 #endif
 // The same of numbers that lie elsewhere as they do in the parent's slot.

@@ -43,7 +43,9 @@ static void add_bar(cal_builder* builder, double length, int body, int other, co
 }
 
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
-    (void)error;
+    if (values[at_wide] * values[at_tall] > CAL_GENERATED_LIMIT)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "net: wide=%g, tall=%g make %.3g masses; at most %d are possible",
+                        values[at_wide], values[at_tall], values[at_wide] * values[at_tall], CAL_GENERATED_LIMIT);
     const int wide = (int)values[at_wide], tall = (int)values[at_tall];
     const double length = values[at_length];
     double sine, cosine;

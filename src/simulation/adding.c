@@ -85,6 +85,7 @@ int cal_find_places(const cal_world* world, int count) {
 static cal_sim_body without_body(uint32_t reuses) {
     return (cal_sim_body){.reuses = reuses,
                           .hit_at = -(double)INFINITY,
+                          .past_from = (double)NAN,
                           .turn = {1.0, 0.0, 0.0, 0.0},
                           .component = -1,
                           .multibody = -1,

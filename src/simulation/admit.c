@@ -73,6 +73,12 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
         share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
     }
     const double sum = share[0] + share[1];
+    char names[2][64];
+    if (sum > 0.0 && !isfinite(by * by)) // nor are the places that they would come to
+        return cal_fail(error, CAL_NOT_FINITE,
+                        "%s and %s overlap by %g m at the start, the square of which is no number",
+                        cal_body_name_at(world, pair->body[0], names[0], sizeof names[0]),
+                        cal_body_name_at(world, pair->body[1], names[1], sizeof names[1]), by);
     for (int i = 0; i < 2 && sum > 0.0; i++) {
         if (share[i] == 0.0) continue;
         double move[3];
@@ -246,13 +252,60 @@ static double smallest_moving(const cal_world* world, double* fastest) {
     return size;
 }
 
+// Whether nothing but gravity moves a multibody: no motor, spring, tendon, medium, prescribed motion or callback. Dampers, dry friction and
+// rigid stops only make it slower.
+static bool is_passive(const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    bool passive = m->first_callback == 0 && model->actuator_count == 0 && !cal_model_has_coupled_forces(model) &&
+                   !cal_model_is_moved(model);
+    for (int i = 0; passive && i < model->node_count; i++)
+        passive = model->nodes[i].stiffness == 0.0 && !model->joints[model->nodes[i].joint].def->limited;
+    return passive;
+}
+
+// A bound of the speed of any of its points at the start: all that turns may move what is as far away as all links are long together.
+static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    const double *q = m->start != NULL ? m->start : model->initial_q,
+                 *v = m->start != NULL ? m->start + m->engine->q_count : model->initial_v;
+    double along = 0.0, turning = 0.0, lever = 0.0;
+    for (int i = 0; i < model->body_count; i++) {
+        const double* at = model->bodies[i].def->position;
+        lever += sqrt(cal_dot3(at, at)) + size_of(&world->bodies[m->bodies[i]]);
+    }
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        const double* rate = v + joint->first_v;
+        switch (joint->def->kind) {
+        case CAL_REVOLUTE: turning += fabs(rate[0]); break;
+        case CAL_PRISMATIC:
+            along += fabs(rate[0]);
+            lever += fabs(q[joint->first_q]);
+            break;
+        case CAL_BALL: turning += sqrt(cal_dot3(rate, rate)); break;
+        case CAL_FREE:
+            along += sqrt(cal_dot3(rate, rate));
+            turning += sqrt(cal_dot3(rate + 3, rate + 3));
+            break;
+        default: break;
+        }
+    }
+    return along + turning * lever;
+}
+
 // How often groups are checked, where the user does not say: 100 times per second, and more rarely where everything is larger and slower
-// than that needs. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
+// than that needs, and no multibody is driven. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
 // at the start gets on by no more than half a size, and what is driven goes no further than both.
 static double rate_of_start(const cal_world* world) {
     double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest;
     const double size = smallest_moving(world, &fastest);
-    if (!(g > 0.0 && size < (double)INFINITY) || world->multibody_count > 0) return CHECKS_PER_SECOND;
+    if (!(g > 0.0 && size < (double)INFINITY)) return CHECKS_PER_SECOND;
+    for (int i = 0; i < world->multibody_count; i++) {
+        const cal_multibody* m = world->multibodies[i];
+        if (m->stage == CAL_REMOVED) continue;
+        if (!is_passive(m)) return CHECKS_PER_SECOND;
+        fastest = fmax(fastest, fastest_at_start(world, m));
+    }
     for (int i = 0; i < world->body_count; i++) {
         const cal_world_body_def* def = &world->bodies[i].def;
         if (world->bodies[i].stage == CAL_REMOVED || def->motion != CAL_DRIVEN) continue;

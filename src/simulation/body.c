@@ -32,13 +32,19 @@ static const cal_component_ops* charge_of(const cal_world* world, int body, doub
 
 cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out) {
     int component;
-    return charge_of(world, body, time, &component)->motion(world, component, body, time, true, out);
+    return charge_of(world, body, time, &component)->motion(world, component, body, time, time, true, out);
 }
 
 cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out) {
     int component;
     const cal_component_ops* ops = charge_of(world, body, time, &component);
-    return ops->motion(world, component, body, time, world->bodies[body].spinning, out);
+    return ops->motion(world, component, body, time, time, world->bodies[body].spinning, out);
+}
+
+cal_status cal_body_place_ahead(cal_world* world, int body, double from, double time, cal_motion* out) {
+    int component;
+    const cal_component_ops* ops = charge_of(world, body, from, &component);
+    return ops->motion(world, component, body, from, time, world->bodies[body].spinning, out);
 }
 
 cal_status cal_body_failed(const cal_world* world, int body, cal_status status, double time, cal_error* error) {
@@ -50,7 +56,7 @@ cal_status cal_body_failed(const cal_world* world, int body, cal_status status, 
 
 cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out) {
     int component;
-    *out = (cal_motion_bounds){.until = until};
+    *out = (cal_motion_bounds){.until = until, .begin = -(double)INFINITY, .end = (double)INFINITY};
     const cal_status status =
         charge_of(world, body, from, &component)->bounds(world, component, body, from, until, out);
     out->until = fmin(out->until, until);

@@ -17,8 +17,12 @@ typedef struct cal_motion_bounds {
     double slack;           // how far the centre's acceleration may be from that
     double turn, twist;     // the largest turning rate and its largest derivative
     double until;           // these hold until then, not longer than was asked for
-    bool loose;             // of a driven body: slack is of any of its points
-    bool unspun;            // turn and twist are those of the axis of its symmetry: about that it may turn as it likes
+    // The piece of the motion that they are of: where its state begins, and where it ends if nothing changes it before. Both follow from that
+    // state alone, and where one piece ends the next begins.
+    double begin, end;
+    bool still;  // it stays where it is: fixed, or asleep
+    bool loose;  // of a driven body: slack is of any of its points
+    bool unspun; // turn and twist are those of the axis of its symmetry: about that it may turn as it likes
 } cal_motion_bounds;
 
 // Where the numbers of a body are in a state; NULL: it has none such.
@@ -120,6 +124,8 @@ int cal_body_component(const cal_world* world, int body, double time);
 cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out);
 // The same without the orientation of balls about their centres, to which it does not matter.
 cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out);
+// The same of the piece of its motion that holds at a time `from`, whatever has changed that before `time`, which is not after its end.
+cal_status cal_body_place_ahead(cal_world* world, int body, double from, double time, cal_motion* out);
 // An error with the body's name, where one of the two above failed; CAL_OK passes.
 cal_status cal_body_failed(const cal_world* world, int body, cal_status status, double time, cal_error* error);
 cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out);

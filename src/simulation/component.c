@@ -16,8 +16,6 @@
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"
 
-#define LONGEST_BOX 16.0 // of a free body, in windows of the world: how often boxes are made, not what is in them
-
 // A free body and a multibody: the only member of themselves, and nothing in them touches.
 static cal_members itself(const cal_world* world, int component) {
     return (cal_members){.components = &world->components[component].number, .count = 1};
@@ -27,7 +25,7 @@ static cal_members itself(const cal_world* world, int component) {
 
 static double free_room(const cal_world* world, int component, double time) {
     (void)component, (void)time;
-    return LONGEST_BOX * world->window;
+    return CAL_LONGEST_BOX * world->window;
 }
 
 static cal_state_numbers free_locate(const cal_world* world, int component, int body, double* data) {
@@ -133,9 +131,10 @@ static const cal_component_ops free_body = {.kind = CAL_FREE_BODY,
 
 // --- Multibodies --------------------------------------------------------------------------------------------------------------
 
-static cal_status link_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
+static cal_status link_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                              cal_motion* out) {
     (void)turning;
-    return cal_multibody_motion(world, component, world->bodies[body].link, time, out);
+    return cal_multibody_motion(world, component, world->bodies[body].link, from, time, out);
 }
 
 static cal_status link_bounds(cal_world* world, int component, int body, double from, double until,
@@ -203,10 +202,6 @@ static const cal_component_ops multibody = {.kind = CAL_MULTIBODY,
 
 // --- Contact groups -----------------------------------------------------------------------------------------------------------
 
-static cal_status member_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
-    return cal_group_motion(world, component, body, time, turning, out);
-}
-
 static double group_room(const cal_world* world, int component, double time) {
     return cal_group_horizon(world, component) - time;
 }
@@ -229,7 +224,7 @@ static cal_status count_group(cal_world* world, int component, cal_world_report*
 
 static const cal_component_ops group = {.kind = CAL_GROUP,
                                         .stepped = true,
-                                        .motion = member_motion,
+                                        .motion = cal_group_motion,
                                         .bounds = cal_group_limits,
                                         .room = group_room,
                                         .locate = cal_group_locate,

@@ -57,9 +57,11 @@ typedef struct cal_component_ops {
     bool
         stepped; // by events of its own, which also give its bodies their boxes; others are followed as far as somebody asks
 
-    // Of the component that is in charge of a body. turning: its orientation matters.
-    cal_status (*motion)(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
-    // What that motion keeps to from a time on.
+    // Of the component that is in charge of a body: where it is at a time in the motion that holds there; from: in the piece that holds then, though it was
+    // changed since. turning: its orientation matters.
+    cal_status (*motion)(cal_world* world, int component, int body, double from, double time, bool turning,
+                         cal_motion* out);
+    // What that motion keeps to from a time on; with turn and twist as far as was asked for, whatever changes it before.
     cal_status (*bounds)(cal_world* world, int component, int body, double from, double until, cal_motion_bounds* out);
     // For how long a box about its bodies is worth making.
     double (*room)(const cal_world* world, int component, double time);

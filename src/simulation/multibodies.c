@@ -258,6 +258,8 @@ static cal_status prepare(cal_world* world, cal_multibody* m, cal_error* error) 
     data[m->at.step] = FIRST_STEP * world->window;
     cal_multibody_use(m, data + m->at.active);
     cal_status status = cal_multibody_set_scales(world, m);
+    if (status == CAL_NOT_FINITE)
+        return cal_fail(error, status, "a multibody is so large, or so far away, that the square of that is no number");
     if (status != CAL_OK) return cal_fail(error, status, "out of memory for a multibody");
     status = cal_loops_start(world, m, data, data + m->at.v, error);
     return status == CAL_OK ? cal_multibody_refresh(world, m->component, error) : status;

@@ -77,6 +77,8 @@ struct cal_world {
     // How far they have let the events come, and how many at that time: the last time, the number now, the most so far.
     double frontier, last_event;
     int64_t frontier_count, frontier_most;
+    // How many events may still be repeated for them, and how often the time that they go back by was halved since there were too many.
+    int64_t repeats_left, halvings;
     double time; // committed
     double now;  // of the event being processed
     double gvt;  // nothing before it can change

@@ -192,10 +192,13 @@ bool cal_group_goes_straight(const cal_world* world, int component, double time)
     return cal_group_span_at(world, component, time).straight;
 }
 
-cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
+cal_status cal_group_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                            cal_motion* out) {
     const cal_contact_group* g = group_of(world, component);
     const int unit = unit_of(world, g, body);
-    const cal_group_span s = cal_group_span_at(world, component, time);
+    cal_group_span s = cal_group_span_at(world, component, from);
+    if (s.from[g->at_rest + CAL_REST_ASLEEP] == 0.0)
+        s.t = time - cal_saved_state_at(&world->components[component].queue, s.number)->time;
     cal_member_span own = cal_group_member_span(g, unit, &s);
     own.unturned = !turning;
     return g->units[unit].ops->motion(&g->units[unit], cal_group_body_of_unit(world, body), &own, out);
@@ -240,7 +243,10 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     const cal_contact_group* g = group_of(world, component);
     const cal_group_span s = cal_group_span_at(world, component, from);
     out->until = s.end;
+    out->begin = cal_saved_state_at(&world->components[component].queue, s.number)->time;
+    out->still = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
     if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
+    out->end = s.to[g->at_memory];   // when it arrives there
     const int place = g->units[unit_of(world, g, body)].first_body + cal_group_body_of_unit(world, body);
     const double* bounds = s.bounds + CAL_BODY_BOUNDS * place;
     memcpy(out->acceleration, bounds, sizeof out->acceleration);
@@ -384,6 +390,7 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.unit_of_body = g->unit_of_body;
     g->group.driven = driven;
     g->group.contacts = cal_group_contacts;
+    g->group.pair_contacts = cal_group_pair_contacts;
     g->group.body_name = body_name;
     g->group.energy = cal_group_energy_at;
     g->group.work = cal_group_find_work;

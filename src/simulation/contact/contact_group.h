@@ -110,7 +110,8 @@ enum {
 };
 
 // turning: how it is turned matters.
-cal_status cal_group_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
+cal_status cal_group_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                            cal_motion* out);
 // q and v of the multibody that a member belongs to.
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 // q and v of all members at a time.
@@ -187,6 +188,9 @@ cal_state_numbers cal_group_locate(const cal_world* world, int component, int bo
 // Contacts of all pairs of a group at given poses, and their number (group_contacts.c).
 cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
                               cal_group_contact* out, int capacity, int* count);
+// The same of two bodies.
+int cal_group_pair_contacts(const cal_group* group, const int bodies[2], const double poses[2][7], double margin,
+                            cal_group_contact* out);
 
 // The place of a body among a group's bodies; body_count: it is not there.
 int cal_group_place(const cal_world* world, const cal_contact_group* group, int body);

@@ -127,6 +127,8 @@ typedef struct cal_group_contact {
     int stop; // 0; or it is no contact, but this joint's stop (counted from 1) of the unit of both bodies: a row of one number
 } cal_group_contact;
 
+enum { CAL_PAIR_CONTACTS = 64 }; // of two bodies, at most
+
 typedef struct cal_group cal_group;
 
 struct cal_group {
@@ -139,6 +141,10 @@ struct cal_group {
     // most capacity of them, in an order that depends on nothing but the poses. Pairs are those that touch in this group.
     cal_status (*contacts)(const cal_group* group, double time, const double* poses, double margin,
                            cal_group_contact* out, int capacity, int* count);
+    // Contacts of two bodies with these poses, as many as there are but CAL_PAIR_CONTACTS at most, and their number. In the order of a contact's
+    // bodies. NULL where nobody asks for the bow of a way.
+    int (*pair_contacts)(const cal_group* group, const int bodies[2], const double poses[2][7], double margin,
+                         cal_group_contact* out);
     // The energy of all units; and the work of their motors, and of what the user set, on a way of a length that begins at a time. May be
     // NULL: nobody knows.
     cal_status (*energy)(const cal_group* group, const double* q, const double* v, double* out);

@@ -16,7 +16,6 @@
 #define SKIN 0.1      // of the group's size: how far bodies go before pairs are looked for again,
 #define MARGINS 2.0   // and of the margin, which is what they may go in a step from both sides
 #define ROUNDING 1e-9 // of ways and sizes: much more than what distances and ways are off by
-enum { PAIR_CONTACTS = 64 };
 
 bool cal_group_search_begin(cal_contact_group* g) {
     const size_t count = (size_t)g->group.body_count;
@@ -365,27 +364,51 @@ static bool is_apart(const cal_world* world, const cal_contact_group* g, cal_nea
     return way + margin < near->apart || cal_dot3(apart, apart) > sum * sum;
 }
 
+// Contacts of two bodies with these poses, so many at most; how many there are.
+static int find_contacts(const cal_world* world, const cal_contact_group* g, const int place[2],
+                         const cal_pose* const poses[2], double margin, double margins[2], cal_separation* measured,
+                         cal_group_contact* out, int capacity) {
+    const int bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
+    cal_contact found[CAL_PAIR_CONTACTS];
+    int n = cal_contacts_for_margins(world->bodies[bodies[0]].geometry, poses[0], world->bodies[bodies[1]].geometry,
+                                     poses[1], margin, margins, measured, found, CAL_PAIR_CONTACTS);
+    if (n > CAL_PAIR_CONTACTS) n = CAL_PAIR_CONTACTS;
+    for (int k = 0; k < n && k < capacity; k++) convert(world, bodies, place, &found[k], &out[k]);
+    return n;
+}
+
+int cal_group_pair_contacts(const cal_group* group, const int bodies[2], const double poses[2][7], double margin,
+                            cal_group_contact* out) {
+    const cal_contact_group* g = (const cal_contact_group*)group;
+    const cal_world* world = group->world;
+    const int place[2] = {bodies[1], bodies[0]};
+    const cal_pose at[2] = {cal_pose_make(poses[1], poses[1] + 3), cal_pose_make(poses[0], poses[0] + 3)};
+    const cal_pose* const both[2] = {&at[0], &at[1]};
+    const double sum = world->bodies[g->bodies[place[0]]].reach + world->bodies[g->bodies[place[1]]].reach + margin;
+    double margins[2], apart[3];
+    for (int k = 0; k < 3; k++) apart[k] = at[0].position[k] - at[1].position[k];
+    if (cal_dot3(apart, apart) > sum * sum) return 0;
+    return find_contacts(world, g, place, both, margin, margins, NULL, out, CAL_PAIR_CONTACTS);
+}
+
 // Contacts of a pair that may have some, so many at most; how many there are.
 static int measure_pair(const cal_world* world, const cal_contact_group* g, cal_near_pair* near, double margin,
                         cal_group_contact* out, int capacity) {
-    const int *place = near->place, bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
-    const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
-    cal_contact found[PAIR_CONTACTS];
-    int n = cal_contacts_for_margins(a->geometry, &g->placed[place[0]], b->geometry, &g->placed[place[1]], margin,
-                                     near->margins, &near->measured, found, PAIR_CONTACTS);
-    if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
-    for (int k = 0; k < n && k < capacity; k++) convert(world, bodies, place, &found[k], &out[k]);
+    const int* place = near->place;
+    const cal_pose* const poses[2] = {&g->placed[place[0]], &g->placed[place[1]]};
+    const int n = find_contacts(world, g, place, poses, margin, near->margins, &near->measured, out, capacity);
+    const double way = g->ways[place[0]] + g->ways[place[1]],
+                 sizes = world->bodies[g->bodies[place[0]]].reach + world->bodies[g->bodies[place[1]]].reach;
     near->count = n;
-    const double way = g->ways[place[0]] + g->ways[place[1]];
-    near->apart = n == 0 ? way + near->margins[1] - ROUNDING * (a->reach + b->reach) : -INFINITY;
+    near->apart = n == 0 ? way + near->margins[1] - ROUNDING * sizes : -INFINITY;
     return n;
 }
 
 // The contacts of a pair, behind the `count` that there are; false: no memory.
 static bool look_at_pair(const cal_world* world, cal_contact_group* g, cal_near_pair* near, double margin, int count) {
     if (is_apart(world, g, near, margin)) return true;
-    if (!reserve_found(g, count + PAIR_CONTACTS)) return false;
-    measure_pair(world, g, near, margin, g->found[0] + count, PAIR_CONTACTS);
+    if (!reserve_found(g, count + CAL_PAIR_CONTACTS)) return false;
+    measure_pair(world, g, near, margin, g->found[0] + count, CAL_PAIR_CONTACTS);
     return true;
 }
 

@@ -53,6 +53,8 @@
 enum {
     MOST_LANDINGS = 8
 }; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
+// Pairs are noted at both ends of a way, and at one look on it at a time.
+enum { PAIRS_PER_CONTACT = 3 };
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 // What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
 enum { HALVES = 2 };
@@ -69,7 +71,8 @@ static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
            3 * cal_contact_cache_count(group, contacts) + bodies + 9 * v + 3 * q + 12 * bodies +
-           3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
+           3 * (size_t)group->unit_count + 3 * (size_t)contacts +
+           2 * PAIRS_PER_CONTACT * (size_t)contacts * (sizeof(cal_keyed) / sizeof(double)) + 64;
 }
 
 static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
@@ -97,6 +100,10 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     w->quiet = (bool*)(void*)cal_arena_numbers(&arena, flags);
     ok = ok && w->start_v != NULL && w->start_q != NULL && w->body_speeds != NULL && w->known_force != NULL &&
          w->ring != NULL && w->quiet != NULL;
+    w->pair_capacity = PAIRS_PER_CONTACT * capacity;
+    w->pairs = (cal_keyed*)(void*)cal_arena_numbers(&arena,
+                                                    2 * (size_t)w->pair_capacity * (sizeof *w->pairs / sizeof(double)));
+    ok = ok && w->pairs != NULL;
     w->awake = ok ? w->quiet + group->unit_count : NULL;
     ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
@@ -594,7 +601,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         status = cal_contact_cache_find(&w.far, group, interval->time - h, w.start_q, w.margin, error);
     if (status == CAL_OK) status = cal_work_slow_down(&w, interval->time, h, q, v, error);
     if (status == CAL_OK && report->bow != NULL && !(w.jolt > 0.0))
-        status = cal_work_bow(&w, interval->time, h, q, v, report->bow, error);
+        status = cal_work_bow(&w, &(cal_group_way){interval->time, h, q, v, report->bow}, error);
     if (status != CAL_OK) return status;
     report->speed = cal_group_speed(group, v);
     // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.

@@ -22,19 +22,24 @@ typedef struct cal_group_work {
     cal_arena rest; // behind the problem's masses: taken anew for each configuration
     // Contacts at one end of a step, and at the other: where it begins and where it would end, and after it was taken the other way round.
     cal_contact_cache cache, far;
-    cal_contact_cache last;                             // of two looks at a way, the first
+    cal_contact_cache last;                             // a look at a way
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
     double *start_q, *start_v;   // before the step
     double (*body_speeds)[2][6]; // of bodies: where it begins and where it ends (find_bow)
-    bool halved;                 // contacts in `cache` are not those of its begin,
-    bool begin_known;            // but these are in `far`
-    double margin;               // of the last look: contacts were looked for so far
-    double* impulses;            // each body
-    double* reach;               // each unit: how far away from it contacts matter
-    double* memory;              // may be NULL: nothing is written down
-    const double* known;         // what it holds at the start, or NULL
+    // Pairs of bodies with contacts at the ends of a way or on it, with room for as many again (group_way.c).
+    cal_keyed* pairs;
+    int pair_count, pair_capacity;
+    bool pair_missed;    // there was no room for one
+    bool unsure;         // of one at least
+    bool halved;         // contacts in `cache` are not those of its begin,
+    bool begin_known;    // but these are in `far`
+    double margin;       // of the last look: contacts were looked for so far
+    double* impulses;    // each body
+    double* reach;       // each unit: how far away from it contacts matter
+    double* memory;      // may be NULL: nothing is written down
+    const double* known; // what it holds at the start, or NULL
     // For the forces that are written down, which are sorted: room.
     cal_keyed* force_order;
     double* force_copy;
@@ -118,10 +123,33 @@ cal_status cal_work_energy(const cal_group_work* work, double time, const double
                            cal_error* error);
 cal_status cal_work_slow_down(cal_group_work* work, double time, double h, const double* q, double* v,
                               cal_error* error);
-// The bow of a way of length h from start_q to q at `time`, whose contacts are there, with those of its begin in `far`: what turns, rolls or
-// is hit overlaps on the way, though not at its ends (group_bow.c). CAL_OK also where it is none.
-cal_status cal_work_bow(cal_group_work* work, double time, double h, const double* q, const double* v, double* out,
+// A way of length h from start_q to q and v at a time, with its bow.
+typedef struct cal_group_way {
+    double time, h;
+    const double *q, *v;
+    double* bow;
+} cal_group_way;
+// Finds the bow of a way whose contacts are there, with those of its begin in `far`: what turns, rolls or is hit overlaps on the way, though
+// not at its ends (group_bow.c). CAL_OK also where it is none.
+cal_status cal_work_bow(cal_group_work* work, const cal_group_way* way, cal_error* error);
+// Displacements half-way that part what overlaps at a time t on the way, where middle_q is and of which the contacts are in `far`, become more
+// of the bow.
+cal_status cal_way_bow_more(cal_group_work* work, const cal_group_way* way, double t, cal_error* error);
+// Notes the pair of a contact, which was found at an end of the way or on it; unsure: it may overlap on the way, whatever cubics tell. One that
+// is no other's is a stop's, and is left out.
+void cal_way_note(cal_group_work* work, const cal_group_contact* contact, bool at_end, bool unsure);
+// Looks at pairs that need it, and bows the way further so that none overlaps by more than is allowed, half-way or where that is; limit: what
+// is left alone. report->overlaps: that was not enough (group_way.c).
+cal_status cal_way_check(cal_group_work* work, const cal_group_way* way, double allowed, double limit,
+                         cal_error* error);
+// At a time t on the way: a body's pose and speeds; all units' q and v, in middle_q and `second`; and contacts, at a share s of it.
+cal_status cal_way_motion(const cal_group_work* work, const cal_group_way* way, int body, double t, double pose[7],
+                          double speeds[6], cal_error* error);
+cal_status cal_way_place(cal_group_work* work, const cal_group_way* way, double t, cal_error* error);
+cal_status cal_way_find(cal_group_work* work, const cal_group_way* way, cal_contact_cache* cache, double s,
                         cal_error* error);
+// How fast the gap of a contact opens, with poses and speeds of its bodies.
+double cal_way_rate(const cal_group_contact* contact, const double* const poses[2], const double* const speeds[2]);
 // Displacements `first` of those that overlap at q deeper than allowed, and of those near them, that part them, deep ones by a share; the
 // contacts there are in `cache`.
 cal_status cal_work_find_parting(cal_group_work* work, double time, const double* q, const double* v, int round,

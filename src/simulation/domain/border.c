@@ -209,29 +209,47 @@ cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error) {
     return CAL_OK;
 }
 
-// What a body overlaps in another domain.
-static bool look_for(cal_domains* d, cal_border_look* look, cal_world* view, const cal_domain* other, int body,
-                     const cal_box* box) {
-    const int32_t* ids;
-    if (!cal_box_overlap(box, &other->extent)) return true;
-    const int count = cal_broad_look(other->world->broad, box, &look->scratch, &ids);
-    return keep_finds(d, look, view, body, ids, count);
+// Of what a domain has noted, what is not inside of a box that no other domain came to; where one has since, all of it.
+static int outer_count(const cal_domain* own, const cal_domain* other, bool* inside) {
+    *inside = cal_box_overlap(&own->core, &other->extent);
+    return *inside ? own->world->noted_count : own->outer_count;
+}
+
+static const cal_box* outer_box(const cal_domains* d, const cal_domain* own, int k, bool inside, int* body) {
+    *body = inside ? own->world->noted[k] : own->outer[k].body;
+    return inside ? noted_box(d, own, k) : &own->outer[k].box;
 }
 
 // What the bodies that one of two domains has noted overlap in the other one. Counts go into a world of the look's own: another worker may look from the same
 // domain into a third one.
 static bool look_from(cal_domains* d, cal_border_look* look, int side) {
     const cal_domain *own = &d->domains[look->domain[side]], *other = &d->domains[look->domain[1 - side]];
-    const bool inside = cal_box_overlap(&own->core, &other->extent);
-    const int count = inside ? own->world->noted_count : own->outer_count;
-    bool enough = true;
-    if (count == 0) return true;
+    bool inside, any = false, enough = true;
+    const int count = outer_count(own, other, &inside);
+    int body;
+    double volume = 0.0;
+    cal_box all = cal_box_of_nothing;
+    for (int k = 0; k < count; k++) {
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
+        cal_box_extend(&all, box);
+        volume += cal_box_volume(box);
+        any = true;
+    }
+    if (!any) return true;
+    for (int i = 0; i < 3; i++) {
+        all.low[i] = fmax(all.low[i], other->extent.low[i]);
+        all.high[i] = fmin(all.high[i], other->extent.high[i]);
+    }
+    if (!cal_look_begin(d, look, other, volume, &all)) return false;
     cal_world view = *own->world;
     view.report.checks = view.report.predictions = 0;
     for (int k = 0; enough && k < count; k++) {
-        const int body = inside ? own->world->noted[k] : own->outer[k].body;
-        const cal_box* box = inside ? noted_box(d, own, k) : &own->outer[k].box;
-        if (box != NULL) enough = look_for(d, look, &view, other, body, box);
+        const cal_box* box = outer_box(d, own, k, inside, &body);
+        if (box == NULL || !cal_box_overlap(box, &other->extent)) continue;
+        const int32_t* ids;
+        const int found = cal_look_overlaps(look, other, box, &ids);
+        enough = keep_finds(d, look, &view, body, ids, found);
     }
     look->checks += view.report.checks, look->predictions += view.report.predictions;
     return enough;
@@ -345,81 +363,12 @@ static void look_at_own(cal_domains* d, int domain) {
     own->status = look_at_due(own, d->end, true, &own->error);
 }
 
-// --- Joining domains ----------------------------------------------------------------------------------------------------------
-
-// Where a component is going to be.
-static int destination(const cal_domains* d, int component) {
-    const cal_component* c = &d->whole->components[component];
-    return c->going > CAL_DOMAIN_WHOLE ? c->going : c->domain;
-}
-
-static cal_status list_cluster(cal_domains* d, int component, int to, cal_error* error) {
-    cal_status status = cal_domains_collect(d, component, error);
-    for (int i = 0; status == CAL_OK && i < d->cluster_count; i++) {
-        cal_component* c = &d->whole->components[d->cluster[i]];
-        if (c->going == CAL_DOMAIN_WHOLE) status = cal_domains_add_handing(d, d->cluster[i], to, error);
-        c->going = to;
-    }
-    return status;
-}
-
-cal_status cal_domains_want(cal_domains* d, const cal_wanted* wanted, cal_error* error) {
-    if (!cal_grow((void**)&d->wanted, &d->wanted_capacity, d->wanted_count, sizeof *d->wanted))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-    d->wanted[d->wanted_count++] = *wanted;
-    return CAL_OK;
-}
+// --- Pairs --------------------------------------------------------------------------------------------------------------------
 
 static cal_status want_pair(cal_domains* d, const cal_pair* pair, cal_error* error) {
     const cal_wanted wanted = {.body = {pair->body[0], pair->body[1]}, .missed = (double)INFINITY};
     return cal_domains_want(d, &wanted, error);
 }
-
-// Two bodies are to come into one domain: that of the one which has more that stays with it.
-static cal_status plan_join(cal_domains* d, const cal_wanted* wanted, cal_error* error) {
-    const int one = d->whole->bodies[wanted->body[0]].component, two = d->whole->bodies[wanted->body[1]].component;
-    const int domain[2] = {destination(d, one), destination(d, two)};
-    cal_status status = CAL_OK;
-    if (domain[0] != domain[1]) {
-        status = cal_domains_collect(d, one, error);
-        const int first = d->cluster_count;
-        if (status == CAL_OK) status = cal_domains_collect(d, two, error);
-        // Of equal ones that which is where it goes.
-        const bool stays = first > d->cluster_count ||
-                           (first == d->cluster_count && wanted->home[1] == domain[0] && wanted->home[0] != domain[1]);
-        if (status == CAL_OK) status = list_cluster(d, stays ? two : one, domain[stays ? 0 : 1], error);
-    }
-    return status == CAL_OK ? cal_domains_tie(d, one, two, error) : status;
-}
-
-// Brings together what is wanted. Ranks have told each other what stays together.
-static cal_status join_wanted(cal_domains* d, cal_status status, cal_error* error) {
-    d->planned = d->ranks != NULL;
-    for (int i = 0; status == CAL_OK && i < d->wanted_count; i++) {
-        cal_wanted* wanted = &d->wanted[i];
-        for (int k = 0; d->ranks == NULL && k < 2; k++) wanted->home[k] = cal_domain_home_of(d, wanted->body[k]);
-        status = plan_join(d, wanted, error);
-    }
-    d->planned = false;
-    for (int i = 0; i < d->handing_count; i++) {
-        cal_component* c = &d->whole->components[d->handings[i].component];
-        d->handings[i].to = c->going;
-        c->going = CAL_DOMAIN_WHOLE;
-    }
-    if (d->ranks != NULL || d->handing_count > 0) status = cal_domains_hand_over(d, status, error);
-    // Groups that someone would have joined decide again.
-    for (int i = 0; status == CAL_OK && i < d->wanted_count; i++) {
-        const cal_wanted* wanted = &d->wanted[i];
-        const int domain = cal_domain_of_body(d->whole, wanted->body[0]);
-        if (!(wanted->missed < (double)INFINITY) || !cal_domain_is_own(d, domain)) continue;
-        cal_world* view = cal_domain_world(d, domain);
-        status = cal_domain_decide_again(view, wanted->body[0], wanted->missed, error);
-        if (status == CAL_OK) status = cal_world_update_changed(view, error);
-    }
-    return status;
-}
-
-// --- Pairs --------------------------------------------------------------------------------------------------------------------
 
 // Decisions that groups have made in this window without a body of another domain, which would have joined.
 static cal_status take_missed(cal_domains* d, cal_border_find* find, cal_error* error) {
@@ -642,7 +591,7 @@ cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_
         if (status == CAL_OK && d->wanted_count == 0) status = want_pairs(d, end, ran, error);
         again = status == CAL_OK && d->wanted_count > 0;
         if (d->ranks != NULL) status = cal_rank_share_wanted(d, &again, status, error);
-        if (again) status = join_wanted(d, status, error);
+        if (again) status = cal_domains_join_wanted(d, status, error);
         again = again && (d->ranks != NULL || status == CAL_OK);
         *met |= again;
     }

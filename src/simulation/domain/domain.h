@@ -70,6 +70,14 @@ typedef struct cal_border_find {
     double missed[2];
 } cal_border_find;
 
+enum { CAL_LOOK_SLICES = 32 };
+
+// A noted body that may be near others, and its box.
+typedef struct cal_outer {
+    int body;
+    cal_box box;
+} cal_outer;
+
 // What the noted bodies of two domains overlap in the other one: looked for by one worker, when both domains have run (border.c).
 typedef struct cal_border_look {
     int domain[2];
@@ -78,14 +86,16 @@ typedef struct cal_border_look {
     int find_count, find_capacity;
     int64_t checks, predictions;
     cal_broad_scratch scratch;
+    // What the other domain has near the boxes that are looked at, where these are several, in slices along an axis: where they begin, how long they are, and
+    // the longest box (overlaps.c); what one of them overlaps.
+    bool sliced;
+    cal_outer *near, *sorted;
+    int near_count, near_capacity, sorted_capacity;
+    int axis, slices[CAL_LOOK_SLICES + 1];
+    double from, per_length, widest;
+    cal_broad_ids found;
     bool failed; // no memory
 } cal_border_look;
-
-// A noted body that may be near others, and its box.
-typedef struct cal_outer {
-    int body;
-    cal_box box;
-} cal_outer;
 
 // Two bodies that are to come into one domain, and the domains in whose regions they are. missed: when a group of the first one decided without the second,
 // which would have joined; infinite: they collide.
@@ -394,9 +404,17 @@ cal_status cal_border_extend(cal_domains* d, int domain, cal_error* error);
 void cal_border_end_run(cal_domains* d, int domain);
 void cal_border_begin_run(cal_domains* d);
 bool cal_border_look_some(cal_domains* d);
+// What boxes of a domain overlap in another one, with the sum of their volumes and a box that holds all (overlaps.c): before the first of them, and for each. Ids,
+// ascending, until the next call; their number, −1: no memory.
+bool cal_look_begin(const cal_domains* d, cal_border_look* look, const cal_domain* other, double volume,
+                    const cal_box* all);
+int cal_look_overlaps(cal_border_look* look, const cal_domain* other, const cal_box* box, const int32_t** out);
+void cal_look_free(cal_border_look* look);
+double cal_box_volume(const cal_box* box);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error);
-// Lists a pair that is to come into one domain, and domains that a domain's bodies may meet (border.c).
+// Lists a pair that is to come into one domain; brings together those that are listed (join.c). Lists domains that a domain's bodies may meet (border.c).
+cal_status cal_domains_join_wanted(cal_domains* d, cal_status status, cal_error* error);
 cal_status cal_domains_want(cal_domains* d, const cal_wanted* wanted, cal_error* error);
 cal_status cal_border_list_near(cal_domains* d, int domain, cal_error* error);
 // The engine of a model in a domain.

@@ -121,10 +121,7 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
-    for (int i = 0; d->looks != NULL && i < d->look_capacity; i++) {
-        cal_free(d->looks[i].finds);
-        cal_broad_scratch_free(&d->looks[i].scratch);
-    }
+    for (int i = 0; d->looks != NULL && i < d->look_capacity; i++) cal_look_free(&d->looks[i]);
     cal_mail_destroy(d);
     pthread_mutex_destroy(&d->calling);
     pthread_mutex_destroy(&d->meeting);

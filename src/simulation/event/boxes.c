@@ -236,11 +236,14 @@ static cal_status sweep(cal_world* world, int body, double from, double to, cal_
     return status == CAL_OK ? hold_longer(world, body, from, to, box) : status;
 }
 
-// The ways of a free body from the beginning of a window to a time, from which on it goes another way: what was looked at before is kept, so that a body that
-// collides many times in a window is not followed from its beginning each time. What was undone since is in it, too: a box may hold more than it must.
+// The ways of a body from what may come back on to a time, from which on it goes another way: what was looked at before is kept, so that a body that
+// collides many times is not followed from there each time. What was undone since is in it, too, and of what may not come back any more as much as the
+// world's window where that is not a domain's: a box may hold more than it must.
 static cal_status sweep_past(cal_world* world, int body, double from, double time, cal_box* box) {
     cal_sim_body* part = &world->bodies[body];
-    if (part->past_from != from) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
+    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
+    if (!(part->past_from <= from && part->past_from >= from - older))
+        part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
     part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
     if (part->past_until < time) {
@@ -256,9 +259,9 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
                            cal_error* error) {
     cal_box box, past;
     cal_broad_changes changes;
-    // A driven body is in all domains.
-    const bool kept = from < at && world->domain > CAL_DOMAIN_WHOLE && world->bodies[body].component >= 0 &&
-                      cal_body_ops(world, body)->single;
+    // A driven body is in all domains, and of domains only what flies is kept so.
+    const bool kept = from < at && world->bodies[body].component >= 0 && world->def.loop == CAL_TIMEWARP &&
+                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single);
     cal_status status = sweep(world, body, kept ? at : from, to, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
@@ -323,7 +326,7 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
             length = box_length(world, body, length, flight.velocity, flight.turn);
         } else { // how it is turned does not matter
             const cal_status status =
-                cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
+                cal_body_failed(world, body, ops->motion(world, component, body, time, time, false, &at), time, error);
             if (status != CAL_OK) return status;
             length = box_length(world, body, length, at.u, 0.0);
             if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);

@@ -208,20 +208,6 @@ static double next_change(const cal_world* world, int body, double time) {
     return next;
 }
 
-// Where a search begins: at the states that hold at a time, or at the last of a row of fixed times, so that what it finds does
-// not depend on when it was asked for.
-static double search_start(const cal_world* world, const cal_pair* pair, double time) {
-    double start = world->window * floor(time / world->window);
-    for (int i = 0; i < 2; i++) {
-        const int component = cal_body_component(world, pair->body[i], time);
-        if (component < 0) continue;
-        const cal_queue* queue = &world->components[component].queue;
-        const int64_t n = cal_queue_find(queue, time);
-        if (n >= queue->head) start = fmax(start, cal_saved_state_at(queue, n)->time);
-    }
-    return start;
-}
-
 // When to look again after a search up to `until`. A box that ends now is about to be renewed, and the pair is looked at after
 // that; a group's bodies get theirs from its next step, which searches anew.
 static double look_again(const cal_world* world, const cal_pair* pair, double until, double time) {
@@ -238,7 +224,7 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     const double until = fmin(*cal_body_presence(world, a).box_end, *cal_body_presence(world, b).box_end);
     double bound = until;
     p->hit = false;
-    const cal_status status = cal_bound_hit(world, p, time, until, &bound, &p->hit);
+    const cal_status status = cal_bound_hit(world, p, time, &bound, &p->hit);
     char first[64], second[64];
     if (status != CAL_OK)
         return cal_fail(error, status, "%s and %s cannot be followed at %g s: %s",
@@ -309,7 +295,7 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
         return CAL_OK;
     }
     cal_hit hit = {(double)INFINITY, 0.0};
-    for (double from = h->exact ? time : search_start(world, p, time);;) {
+    for (double from = h->exact ? time : cal_search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
         const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, error);
         if (status != CAL_OK) return status;

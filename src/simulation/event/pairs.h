@@ -6,6 +6,7 @@
 
 // In windows of the world: 0.1 ms where groups are checked at 100 Hz. No search is shorter either.
 #define CAL_SHORTEST_BOX 0.0064
+#define CAL_LONGEST_BOX 16.0 // of a free body
 
 typedef enum cal_pair_kind {
     CAL_PAIR_BALLS,      // two balls in free flight under one acceleration: the root of a quadratic

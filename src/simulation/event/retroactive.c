@@ -82,12 +82,25 @@ static cal_status process_due(cal_world* world, cal_error* error) {
     return status;
 }
 
+// How far a step from a time goes, at most to another: a component that takes many short steps of its own on the way is not followed through all of them, most
+// of which a collision would throw away.
+static double end_of_step(cal_world* world, double from, double to) {
+    double end = to;
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->ops == NULL || c->ops->ahead == NULL || cal_component_is_fused(c)) continue;
+        const double length = c->ops->ahead(world, i, from, end - from);
+        if (length > 0.0 && length < end - from) end = from + length;
+    }
+    return end > from ? end : to;
+}
+
 cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* error) {
     cal_progress_begin(world);
     cal_status status = process_due(world, error);
     while (status == CAL_OK && world->now < time) {
         const double from = world->now, due = cal_events_due(&world->events);
-        const double to = fmin(fmin(from + world->def.step, time), due);
+        const double to = end_of_step(world, from, fmin(fmin(from + world->def.step, time), due));
         int pair;
         double when;
         world->gvt = from;

@@ -33,6 +33,11 @@ cal_status cal_event_process(cal_world* world, const cal_event_slot* slot, doubl
     return cal_pair_predict(world, slot->owner, time, error);
 }
 
+// Events that forced rollbacks may have repeated for each that was not come to before: a run with them takes at most 1 + so many times as long, and the
+// time of one rollback. Where more were, as with thousands of impacts in the time that may come back, rollbacks go back by half as much until that is made
+// up for: by a millionth at least, which still takes back the present event.
+enum { MOST_REPEATED = 16, MOST_HALVINGS = 20 };
+
 // Whether the present event is one that was not come to before. Only those force rollbacks: if what is repeated did so too, a
 // component with many events in the time that may come back would lose more of them than it gets on, and never end.
 static bool is_new(cal_world* world) {
@@ -61,10 +66,16 @@ static bool goes_back(const cal_world* world, int component, double time) {
 }
 
 cal_status cal_force_rollback(cal_world* world, cal_error* error) {
-    if (!is_new(world)) return CAL_OK;
-    if (cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
+    const bool new = is_new(world);
+    world->repeats_left += new ? MOST_REPEATED : -1;
+    if (!new || cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
     int component = cal_random_below(&world->random, world->component_count);
-    const double floor = fmax(world->gvt, world->time);
+    if (world->repeats_left < 0 && world->halvings < MOST_HALVINGS)
+        world->halvings++;
+    else if (world->repeats_left >= 0 && world->halvings > 0)
+        world->halvings--;
+    const double most = ldexp(world->now - fmax(world->gvt, world->time), -(int)world->halvings);
+    const double floor = fmax(fmax(world->gvt, world->time), world->now - most);
     const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
     // Most places are other domains', or in store: the next one of this domain.
     for (int i = 1; world->domain != CAL_DOMAIN_WHOLE && i < world->component_count; i++) {

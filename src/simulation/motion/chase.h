@@ -17,7 +17,7 @@ typedef struct cal_chase {
     cal_free_view view[2];
     bool placed[2]; // of a fixed body: it is where it is
     cal_motion_bounds limits[2];
-    double until;           // how far the bounds hold
+    double begin, until;    // the piece of their motions that is looked at (search.c), in which bounds hold
     double acceleration[3]; // of the first one's centre, seen from the other's
     double slack;           // how far it may be from that
     double relative;        // its length, at most

@@ -46,18 +46,16 @@ static inline double cal_free_body_origin(const cal_sim_body* part, double time,
 }
 // Whether a state from an image is one of a free body.
 bool cal_free_body_sound(const cal_world* world, int component, const cal_saved_state* state);
-cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
-// The motion of a free body from a state on, for many looks at it: valid from `begin` on, before `next`, and up to `end`.
+cal_status cal_free_body_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                                cal_motion* out);
+// The piece of a free body's motion after a state, which has the time `begin`, for many looks at it.
 typedef struct cal_free_view {
     const cal_sim_body* part; // NULL: there is none
     double* data;
-    double begin, origin, next, end;
+    double begin, origin;
 } cal_free_view;
 // Where a body is free and no group is in charge at a time: goes on with its series as far as that. part is NULL otherwise.
 cal_status cal_free_body_view(cal_world* world, int body, double time, cal_free_view* out);
-static inline bool cal_free_view_holds(const cal_free_view* view, double time) {
-    return view->part != NULL && time >= view->begin && time < view->next && time <= view->end;
-}
 void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_motion* out);
 // How its turning rate changes, world's axes, in a motion that it has.
 void cal_free_view_twist(const cal_free_view* view, const cal_motion* at, double out[3]);

@@ -85,20 +85,22 @@ void cal_multibody_forget(cal_multibody* m, double from) {
         if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time >= from) m->known[i].source = CAL_LINKS_UNKNOWN;
 }
 
-cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out) {
+cal_status cal_multibody_motion(cal_world* world, int component, int link, double from, double time, cal_motion* out) {
     cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
-    for (int i = 0; i < m->known_count; i++)
+    // What is known is of the motion that holds at its time; that of another piece is not kept.
+    const bool holds = cal_multibody_holds(world, component, from, time);
+    for (int i = 0; holds && i < m->known_count; i++)
         if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time == time) {
             *out = m->known[i].links[link];
             return CAL_OK;
         }
     cal_links* known = cal_multibody_forgotten(m);
     double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count;
-    cal_status status = cal_multibody_state(world, component, time, true, q, v);
+    cal_status status = cal_multibody_state(world, component, holds ? time : from, time, true, q, v);
     if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, known->links);
     if (status != CAL_OK) return status;
-    known->source = CAL_LINKS_ALONE;
+    known->source = holds ? CAL_LINKS_ALONE : CAL_LINKS_UNKNOWN;
     known->time = time;
     *out = known->links[link];
     return CAL_OK;

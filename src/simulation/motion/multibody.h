@@ -7,7 +7,7 @@
 
 typedef struct cal_multibody cal_multibody;
 
-cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out);
+cal_status cal_multibody_motion(cal_world* world, int component, int link, double from, double time, cal_motion* out);
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
                                 cal_motion_bounds* out);
 // A new motion from a time on, with the numbers that hold there.

@@ -71,8 +71,8 @@ typedef struct cal_links {
 
 // Where the numbers of a state are (multibody_flight.c).
 typedef struct cal_multibody_places {
-    int v, tau, slots, active, control, step, system, running, repeats, flows, memory, length, degree, rows, bounds,
-        stride;
+    int v, tau, slots, active, control, step, system, running, repeats, flows, memory, length, end, degree, rows,
+        bounds, stride;
 } cal_multibody_places;
 
 struct cal_multibody {
@@ -117,9 +117,12 @@ void cal_multibody_model_release(cal_multibody_model* e); // NULL is allowed
 cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody* m);
 cal_status cal_multibody_model_scale(cal_multibody_model* e); // its systems, by what it has of these
 void cal_multibody_place(cal_multibody* m);
-// q and v at a time into numbers of the caller. moving: v is the rate of the q that are looked at; otherwise what the solver has
+// Whether the piece of its motion that holds at a time `from` holds at a later one, and before its end.
+bool cal_multibody_holds(const cal_world* world, int component, double from, double time);
+// q and v at a time into numbers of the caller, in the piece that holds at `from`. moving: v is the rate of the q that are looked at; otherwise what the solver has
 // for velocities.
-cal_status cal_multibody_state(cal_world* world, int component, double time, bool moving, double* q, double* v);
+cal_status cal_multibody_state(cal_world* world, int component, double from, double time, bool moving, double* q,
+                               double* v);
 // The same, whoever is in charge of the multibody then.
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
 // Poses and velocities of all links for given q and v; v may be NULL: poses alone.

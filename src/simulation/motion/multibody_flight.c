@@ -2,7 +2,7 @@
 //
 // A state's numbers: q, v, joint forces, slots, which constraints are active, controls; the size of the last step, by which of its
 // systems it goes on, and whether that one's motion is under way, which then is in `memory`; and what flowed. Then what the step from
-// it has given: its length (0: it was not taken yet), the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
+// it has given: its length (0: it was not taken yet), its end, the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
 // A new motion that begins within a step leaves what is before as it was.
 //
 //     state n  ─────────── curves of q, v ───────────▸  state n + 1        what is looked at between them is a function of
@@ -13,6 +13,7 @@
 // constraints (multibody_loops.c).
 //
 // "auto" goes by an explicit method, and by an implicit one where joint forces, and not errors, keep the steps of that one small.
+#include "base/finite.h"
 #include "base/memory.h"
 #include "pass/joint_law.h"
 #include "simulation/component.h"
@@ -56,7 +57,8 @@ void cal_multibody_place(cal_multibody* m) {
     at->flows = at->repeats + 1;
     at->memory = at->flows + (int)(sizeof(cal_flows) / sizeof(double));
     at->length = at->memory + (int)e->memory;
-    at->degree = at->length + 1;
+    at->end = at->length + 1;
+    at->degree = at->end + 1;
     at->rows = at->degree + 1;
     at->bounds = at->rows + e->terms * (e->q_count + v + (int)CAL_FLOW_KINDS);
     at->stride = at->bounds + 3 * e->body_count;
@@ -161,8 +163,15 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
         const double flowed[CAL_FLOW_KINDS] = {flows.work, flows.loss, flows.closing};
         for (int i = 0; i < CAL_FLOW_KINDS; i++) rows[(count + i) * e->terms + k] = flowed[i];
     }
-    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) cal_curve_through(rows + (size_t)i * (size_t)e->terms, degree);
+    bool finite = true;
+    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) {
+        double* row = rows + (size_t)i * (size_t)e->terms;
+        cal_curve_through(row, degree);
+        finite = finite && cal_all_finite(row, degree + 1);
+    }
+    if (!finite) return CAL_NOT_FINITE; // so far away that sums of a few places have no end
     data[m->at.length] = end - start;
+    data[m->at.end] = end;
     data[m->at.degree] = degree;
     const cal_curves curves = curves_of(m, data);
     double* bounds = data + m->at.bounds;
@@ -253,8 +262,8 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
         *number = n;
         const cal_saved_state* knot = cal_saved_state_at(queue, n);
         if (n + 1 < queue->tail || knot->kind == CAL_FUSED || (!beyond && time <= knot->time)) return CAL_OK;
-        const double length = cal_data_at(queue, n)[m->at.length];
-        if (length > 0.0 && time < knot->time + length) return CAL_OK;
+        const double* data = cal_data_at(queue, n);
+        if (data[m->at.length] > 0.0 && time < data[m->at.end]) return CAL_OK;
         const int64_t tail = queue->tail;
         const cal_status status = extend(world, component, &world->trouble);
         if (status == CAL_OK) continue;
@@ -268,11 +277,20 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
 
 // --- States -------------------------------------------------------------------------------------------------------------------
 
-cal_status cal_multibody_state(cal_world* world, int component, double time, bool moving, double* q, double* v) {
+bool cal_multibody_holds(const cal_world* world, int component, double from, double time) {
+    const cal_queue* queue = &world->components[component].queue;
+    const int64_t n = cal_queue_find(queue, from);
+    if (from == time || n < queue->head) return true;
+    if (n + 1 < queue->tail) return time < cal_saved_state_at(queue, n + 1)->time;
+    return time < cal_data_at(queue, n)[world->components[component].multibody->at.end];
+}
+
+cal_status cal_multibody_state(cal_world* world, int component, double from, double time, bool moving, double* q,
+                               double* v) {
     cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
     int64_t number;
-    const cal_status status = state_for(world, component, time, false, &number);
+    const cal_status status = state_for(world, component, from, false, &number);
     if (status != CAL_OK) return status;
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, number);
@@ -320,7 +338,7 @@ cal_status cal_multibody_flowed(cal_world* world, int component, double time, ca
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
     const int body = m->bodies[0], component = cal_body_component(world, body, time);
     if (component != m->component) return cal_group_numbers(world, component, body, time, q, v);
-    return cal_multibody_state(world, m->component, time, false, q, v);
+    return cal_multibody_state(world, m->component, time, time, false, q, v);
 }
 
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
@@ -334,7 +352,8 @@ cal_status cal_multibody_limits(cal_world* world, int component, int link, doubl
     const double *data = cal_data_at(queue, n), *bounds = data + m->at.bounds + 3 * link;
     if (!(data[m->at.length] > 0.0)) return CAL_OK; // a state that nobody went on from
     out->slack = bounds[0], out->turn = bounds[1], out->twist = bounds[2];
-    out->until = cal_saved_state_at(queue, n)->time + data[m->at.length];
+    out->begin = cal_saved_state_at(queue, n)->time;
+    out->end = out->until = data[m->at.end];
     if (n + 1 < queue->tail) out->until = fmin(out->until, cal_saved_state_at(queue, n + 1)->time);
     return CAL_OK;
 }
@@ -347,11 +366,11 @@ double cal_multibody_ahead(cal_world* world, int component, double time, double 
         // Whoever makes the box comes to what cannot be followed, and says so.
         if (state_for(world, component, at, true, &n) != CAL_OK) return length;
         const cal_queue* queue = &world->components[component].queue;
-        const double step = cal_data_at(queue, n)[m->at.length];
+        const double* data = cal_data_at(queue, n);
         if (n + 1 < queue->tail)
             at = cal_saved_state_at(queue, n + 1)->time;
-        else if (step > 0.0)
-            at = cal_saved_state_at(queue, n)->time + step;
+        else if (data[m->at.length] > 0.0)
+            at = data[m->at.end];
         else
             return length; // a group has it from here on
     }
@@ -378,7 +397,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
     double* numbers = cal_allocate(size, sizeof *numbers);
     if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     cal_flows flows = {0};
-    cal_status status = cal_multibody_state(world, component, time, false, numbers, numbers + e->q_count);
+    cal_status status = cal_multibody_state(world, component, time, time, false, numbers, numbers + e->q_count);
     if (status == CAL_OK) status = cal_multibody_flowed(world, component, time, &flows);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)

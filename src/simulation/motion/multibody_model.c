@@ -215,6 +215,7 @@ cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody*
         if (world->bodies[m->bodies[body]].reach < (double)INFINITY)
             size = fmax(size, world->bodies[m->bodies[body]].reach);
     }
+    if (!isfinite(size * rate)) return CAL_NOT_FINITE; // of a length whose square is no number
     for (int i = 0; i < e->q_count + e->v_count; i++) e->scale[i] = i < e->q_count ? 1.0 : rate;
     for (int joint = 0; size > 0.0 && joint < cal_model_joint_count(e->model); joint++) {
         cal_joint_def def;

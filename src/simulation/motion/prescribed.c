@@ -5,8 +5,9 @@
 
 #define DRIVEN_BOX 4.0 // in windows of the world: how often boxes are made, not what is in them
 
-static cal_status fixed_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
-    (void)component, (void)time, (void)turning;
+static cal_status fixed_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                               cal_motion* out) {
+    (void)component, (void)from, (void)time, (void)turning;
     const cal_solid* solid = world->bodies[body].solid; // NULL: it is not there yet
     *out = solid != NULL ? solid->at : (cal_motion){0};
     return CAL_OK;
@@ -14,12 +15,14 @@ static cal_status fixed_motion(cal_world* world, int component, int body, double
 
 static cal_status fixed_bounds(cal_world* world, int component, int body, double from, double until,
                                cal_motion_bounds* out) {
-    (void)world, (void)component, (void)body, (void)from, (void)until, (void)out;
+    (void)world, (void)component, (void)body, (void)from, (void)until;
+    out->still = true;
     return CAL_OK;
 }
 
-static cal_status driven_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
-    (void)component, (void)turning;
+static cal_status driven_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                                cal_motion* out) {
+    (void)component, (void)from, (void)turning;
     const cal_sim_body* part = &world->bodies[body];
     double velocity[3] = {0}, center[3];
     part->def.path(time, out->pose.position, out->quaternion, velocity, out->w, part->def.user);
@@ -47,7 +50,7 @@ static cal_status driven_bounds(cal_world* world, int component, int body, doubl
 static cal_status driven_box(cal_world* world, int body, double from, double to, cal_box* out) {
     const cal_sim_body* part = &world->bodies[body];
     cal_motion at;
-    const cal_status status = driven_motion(world, -1, body, 0.5 * (from + to), true, &at);
+    const cal_status status = driven_motion(world, -1, body, from, 0.5 * (from + to), true, &at);
     if (status != CAL_OK) return status;
     cal_geometry_box(part->geometry, &at.pose, out);
     *out = cal_box_pad(out, part->def.path_speed * 0.5 * (to - from));

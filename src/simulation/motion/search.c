@@ -7,20 +7,29 @@
 //
 // A step that time cannot resolve is a root, where the bodies approach, or the beginning of a parting.
 //
-// The time must not depend on how the search came there, or a repetition after a rollback would differ in the last bits: how far a
-// step goes depends on how far bounds hold, and that on what is known of later motions. So the last bits are those of a bisection of
-// a window that depends on the motions only. Whether bodies touch and approach at a time depends on nothing but the time.
+// The time must not depend on who asked for it, when, and how far a search was to go, or a repetition after a rollback would differ in the last
+// bits. So the times at which a search looks follow from the motions alone. They are taken in pieces: each ends where the state that either motion
+// comes from would end, or at a multiple of the world's window, whatever has changed a motion since.
+//
+//     A      ○────────────────○──────────────○────────      states (graph.h)
+//     B      ────○──────────────────○────────────○─────
+//     window ┆                    ┆                    ┆
+//     pieces ┆   ├────────────┼───┼─┼────────┼───┼─────┼     each looks at its beginning first, with bounds as far as its end
+//
+// A search begins where a piece does, and looks at no time that is not before its end; what is at the end belongs to the next one. So whoever
+// searches from an earlier piece, or not as far, looks at the same times in each piece. What is known from looks before, as the direction between two
+// bodies, ends with a piece.
+//
+// The last bits are those of a bisection of a window: whether bodies touch and approach at a time depends on nothing but the time and the piece.
 //
 // Times of balls are halves of halves … of a window as long as these are a few times what rounding makes of a time: the first such time at
 // which they touch. Most of them need no look at all then: a search that knows a root to rounding knows on which side of it each of
 // these times is.
 #include "simulation/motion/search.h"
 #include "simulation/body.h"
-#include "simulation/component.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/chase.h"
 #include "simulation/motion/free_body.h"
-#include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <float.h>
 
@@ -29,14 +38,47 @@ enum { MOST_STEPS = 100000, MOST_DOUBLINGS = 24 };
 // What times of balls are rounded to: so many times what rounding makes of them, and no more than a share of a size over the speed.
 #define ROUNDINGS 256.0
 #define SHARE 1e-9
+// How far a body that is no ball goes in a piece at most, in its reaches: a few boxes (event/boxes.c), with each of which somebody may search from the
+// beginning of a piece.
+#define PIECE_WAY 8.0
+#define SHORTEST_PIECE 0x1p-7 // in windows of the world: not shorter than the shortest box, and a power of two
 
-static cal_status bound_chase(cal_chase* c, double from, double to) {
-    c->until = to;
-    for (int i = 0; i < 2; i++) {
-        const cal_status status = cal_body_bounds(c->world, c->pair->body[i], from, to, &c->limits[i]);
-        if (status != CAL_OK) return status;
-        c->until = fmin(c->until, c->limits[i].until);
+// Nothing happens to what lies still for as long as it does.
+static bool lie_still(const cal_chase* c) { return c->limits[0].still && c->limits[1].still; }
+
+// How long a piece is at most: as long as the longest box, which few looks pass where nothing is near; a power of two.
+static double piece_length(const cal_chase* c) {
+    double length = CAL_LONGEST_BOX * c->world->window;
+    for (int i = 0; c->pair->kind == CAL_PAIR_GENERAL && i < 2; i++) {
+        if (c->view[i].part == NULL) continue;
+        const double *u = c->view[i].data + CAL_AT_VELOCITY, speed = sqrt(cal_dot3(u, u));
+        int exponent;
+        if (!(speed * length > PIECE_WAY * c->part[i]->reach)) continue;
+        frexp(PIECE_WAY * c->part[i]->reach / speed, &exponent);
+        length = fmax(ldexp(0.5, exponent), SHORTEST_PIECE * c->world->window);
     }
+    return length;
+}
+
+// The piece of two motions that holds at a time, and what they keep to in it.
+static cal_status begin_piece(cal_chase* c, double time) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < 2; i++)
+        if (!c->placed[i]) status = cal_free_body_view(c->world, c->pair->body[i], time, &c->view[i]);
+    if (status != CAL_OK) return status;
+    const double length = piece_length(c), begin = length * floor(time / length), end = begin + length;
+    c->begin = begin;
+    c->until = end;
+    c->warm = (cal_distance_cache){0};
+    for (int i = 0; i < 2; i++) {
+        cal_motion_bounds* limits = &c->limits[i];
+        if (c->placed[i]) continue;
+        status = cal_body_bounds(c->world, c->pair->body[i], time, end, limits);
+        if (status != CAL_OK) return status;
+        c->begin = fmax(c->begin, limits->begin);
+        c->until = fmin(c->until, limits->end);
+    }
+    if (lie_still(c)) c->until = fmin(c->limits[0].end, c->limits[1].end);
     for (int i = 0; i < 3; i++) c->acceleration[i] = c->limits[0].acceleration[i] - c->limits[1].acceleration[i];
     c->slack = c->limits[0].slack + c->limits[1].slack;
     c->relative = sqrt(cal_dot3(c->acceleration, c->acceleration)) + c->slack;
@@ -47,6 +89,7 @@ static void begin_chase(cal_world* world, const cal_pair* pair, cal_chase* c) {
     c->world = world;
     c->pair = pair;
     c->size = (double)INFINITY;
+    c->begin = c->until = -(double)INFINITY;
     c->warm = (cal_distance_cache){0};
     for (int i = 0; i < 2; i++) {
         const cal_sim_body* part = c->part[i] = &world->bodies[pair->body[i]];
@@ -59,17 +102,15 @@ static void begin_chase(cal_world* world, const cal_pair* pair, cal_chase* c) {
 
 cal_status cal_chase_move(cal_chase* c, double time) {
     for (int i = 0; i < 2; i++) {
-        cal_free_view* view = &c->view[i];
-        cal_status status = CAL_OK;
+        const cal_free_view* view = &c->view[i];
         if (c->placed[i]) continue;
-        if (!cal_free_view_holds(view, time)) status = cal_free_body_view(c->world, c->pair->body[i], time, view);
-        if (status == CAL_OK && view->part != NULL) {
+        if (view->part != NULL) {
             cal_free_view_at(view, time, view->part->spinning, &c->at[i]);
-        } else if (status == CAL_OK) {
-            status = cal_body_place_at(c->world, c->pair->body[i], time, &c->at[i]);
-            c->placed[i] = c->part[i]->component < 0 && c->part[i]->def.motion == CAL_FIXED;
+            continue;
         }
+        const cal_status status = cal_body_place_ahead(c->world, c->pair->body[i], c->begin, time, &c->at[i]);
         if (status != CAL_OK) return status;
+        c->placed[i] = c->part[i]->component < 0 && c->part[i]->def.motion == CAL_FIXED;
     }
     return CAL_OK;
 }
@@ -115,16 +156,16 @@ double cal_time_resolution(const cal_world* world, double time) {
     return 4.0 * DBL_EPSILON * (fabs(time) + world->window);
 }
 
-// Looks at a time, with bounds as far as `to`; a root that time cannot resolve counts as touching.
-static cal_status look(cal_chase* c, double time, double to, cal_sight* out) {
-    // Balls that touch at the end do so whatever the bounds are.
-    const bool general = c->pair->kind == CAL_PAIR_GENERAL, ends = time == to && general;
-    cal_status status = (time >= c->until && time < to) || ends ? bound_chase(c, time, to) : CAL_OK;
+// Looks at a time, and as far as its piece goes; a root that time cannot resolve counts as touching.
+static cal_status look(cal_chase* c, double time, cal_sight* out) {
+    cal_status status = time >= c->until ? begin_piece(c, time) : CAL_OK;
+    *out = (cal_sight){.step = c->until - time, .latest = (double)INFINITY};
+    if (status == CAL_OK && lie_still(c)) return CAL_OK;
     if (status == CAL_OK) status = cal_chase_move(c, time);
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     const double horizon = fmax(c->until - time, 0.0), least = cal_time_resolution(c->world, time);
-    if (general)
+    if (c->pair->kind == CAL_PAIR_GENERAL)
         *out = look_general(c, horizon, least);
     else
         cal_look_at_balls(c, horizon, out);
@@ -147,16 +188,14 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
     double overlap[2];
     cal_reach_interval(c->world, c->pair, from, overlap);
     double time = overlap[0];
-    if (time > to) return CAL_OK;
-    const bool parts = overlap[1] <= to; // nothing is to be looked at then: the balls are wider than the bodies
-    if (parts) to = overlap[1];
-    cal_status status = bound_chase(c, time, to);
+    to = fmin(to, overlap[1]); // nothing is to be looked at then: the balls are wider than the bodies
+    cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {
-        if (parts && time >= to) return CAL_OK;
+        if (!(time < to)) return CAL_OK;
         cal_sight s;
-        status = look(c, time, to, &s);
+        status = look(c, time, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
-        if (status != CAL_OK || s.touching || time >= to) return status;
+        if (status != CAL_OK || s.touching) return status;
         if (is_hopeless(c, time, s.step, MOST_STEPS - i)) return CAL_NOT_CONVERGED;
         if (time + s.latest < c->until) {
             cal_hit root;
@@ -164,18 +203,23 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
             if (status == CAL_OK && *sure) *out = root;
             if (status != CAL_OK || *sure) return status;
         }
-        time = time + s.step >= c->until ? c->until : time + s.step;
+        time = time + s.step >= c->until && c->until > time ? c->until : time + s.step;
     }
     return status == CAL_OK ? CAL_NOT_CONVERGED : status;
 }
 
-cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
-                         bool* touching) {
+double cal_search_start(cal_world* world, const cal_pair* pair, double time) {
+    cal_chase c;
+    begin_chase(world, pair, &c);
+    // What cannot be followed says so where it is looked at.
+    return begin_piece(&c, time) == CAL_OK ? c.begin : time;
+}
+
+cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double* bound, bool* touching) {
     cal_chase c;
     begin_chase(world, pair, &c);
     cal_sight s = {0};
-    cal_status status = bound_chase(&c, time, until);
-    if (status == CAL_OK) status = look(&c, time, until, &s);
+    const cal_status status = look(&c, time, &s);
     *touching = s.touching;
     *bound = time + s.step;
     return status;
@@ -192,20 +236,7 @@ void cal_world_contact(cal_world* world, const cal_pair* pair, const cal_motion 
     if (ahead.touching) *out = ahead.contact;
 }
 
-// Where the window of a time begins: not before the state that either motion comes from.
-static double window_of(const cal_world* world, const cal_pair* pair, double time) {
-    double begin = world->window * floor(time / world->window);
-    for (int i = 0; i < 2; i++) {
-        const int component = cal_body_component(world, pair->body[i], time);
-        if (component < 0) continue;
-        const cal_queue* queue = &world->components[component].queue;
-        const int64_t n = cal_queue_find(queue, time);
-        if (n >= queue->head) begin = fmax(begin, cal_saved_state_at(queue, n)->time);
-    }
-    return begin;
-}
-
-// Whether two bodies touch and approach at a time, from that alone.
+// Whether two bodies touch and approach at a time of the piece, from that alone.
 static cal_status touches(cal_chase* c, double time, bool* out) {
     const cal_status status = cal_chase_move(c, time);
     if (status != CAL_OK) return status;
@@ -264,20 +295,19 @@ static cal_status find_width(cal_chase* c, double begin, double end, cal_hit* hi
 }
 
 // The last bits of a time that a search has found: by bisection of its window, where bodies touch at none of the times well before the
-// one found, and at all well after it; only those between `low` and `high` are looked at. No motion that holds then begins after `begin`. sure:
-// it is a root.
-static cal_status settle_time(cal_chase* c, double begin, bool sure, cal_hit* hit) {
-    const double window = c->world->window;
+// one found, and at all well after it; only those between `low` and `high` are looked at, all of them in the piece. sure: it is a root.
+static cal_status settle_time(cal_chase* c, bool sure, cal_hit* hit) {
+    const double window = c->world->window, begin = c->begin, end = c->until;
     double a = window * floor(hit->time / window), b = a + window;
     cal_status status = sure ? CAL_OK : cal_chase_move(c, hit->time);
     double width = 4.0 * cal_hit_rounding(c, hit);
     if (status == CAL_OK && (!sure || hit->time - 2.0 * width <= begin)) {
         bool settled;
-        status = find_width(c, begin, b, hit, &width, &settled);
+        status = find_width(c, begin, end, hit, &width, &settled);
         if (settled) return status;
     }
     // Another search may have found a time at the other end of where rounding says either.
-    const double low = fmax(hit->time - 2.0 * width, begin), high = fmin(hit->time + 2.0 * width, b);
+    const double low = fmax(hit->time - 2.0 * width, begin), high = fmin(hit->time + 2.0 * width, end);
     const double grain = grain_of(c, a, b, cal_time_resolution(c->world, hit->time));
     while (status == CAL_OK && b - a > grain) {
         const double middle = 0.5 * (a + b);
@@ -303,10 +333,7 @@ cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, dou
     bool sure;
     begin_chase(world, pair, &c);
     cal_status status = search(&c, from, to, out, &sure);
-    if (status == CAL_OK && out->time < (double)INFINITY) {
-        if (!sure) begin_chase(world, pair, &c);
-        status = settle_time(&c, window_of(world, pair, out->time), sure, out);
-    }
+    if (status == CAL_OK && out->time < (double)INFINITY) status = settle_time(&c, sure, out);
     if (status == CAL_OK) return CAL_OK;
     char a[64], b[64];
     return cal_fail(error, status, "%s and %s cannot be followed from %g to %g s: %s",

@@ -9,8 +9,11 @@ typedef struct cal_hit {
     double speed; // of approach
 } cal_hit;
 
-// When two bodies collide in (from, to]; time is infinite when they do not. It is rounded up, and may be after `to` by that.
+// When two bodies collide from a time on and before `to`; time is infinite when they do not. It is rounded up, and may be after `to` by that. The first
+// that touch and approach at one of the times that are looked at, which follow from the motions alone where `from` is the beginning of a piece.
 cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, cal_error* error);
+// The beginning of the piece of two motions that holds at a time: what a search from there finds does not depend on who asked for it when.
+double cal_search_start(cal_world* world, const cal_pair* pair, double time);
 // Whether a closed formula gives the collision of two bodies in the motions that hold at a time.
 bool cal_has_formula(const cal_world* world, const cal_pair* pair, double time);
 // Two bodies that fly, or one and a fixed plane, from their newest states on, which hold at a time: what a look at them finds.
@@ -22,8 +25,7 @@ typedef enum cal_flight_look {
 cal_flight_look cal_look_at_flight(const cal_world* world, const cal_pair* pair, double time, cal_hit* hit,
                                    double overlap[2]);
 // A time before which they do not collide, and whether they touch and approach now: a step of conservative advancement.
-cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
-                         bool* touching);
+cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double* bound, bool* touching);
 cal_pair_kind cal_classify(const cal_world* world, int a, int b);
 // Where two bodies touch that collide: the pieces that approach fastest of those that touch, or the nearest.
 void cal_world_contact(cal_world* world, const cal_pair* pair, const cal_motion at[2], cal_separation* out);

@@ -295,13 +295,14 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
     if (n < 0) n = c->queue.head;
     while (!part->round && n + 1 == c->queue.tail) {
         double* data = cal_data_at(&c->queue, n);
-        const double length = series_of(part, data)[CAL_SERIES_LENGTH],
-                     end = cal_saved_state_at(&c->queue, n)->time + length;
-        if (time <= end) break;
+        const double length = series_of(part, data)[CAL_SERIES_LENGTH], begin = cal_saved_state_at(&c->queue, n)->time,
+                     end = begin + length;
+        // Where one ends the next one holds, whether somebody has asked for it before or not. Of a new state it may not be made yet.
+        if (time < end || time <= begin) break;
         const double origin = cal_free_body_origin(part, end, data);
         double q[4], w[3];
         turn(part, data, length, q, w);
-        const cal_flows flows = flows_at(world, part, data, cal_saved_state_at(&c->queue, n)->time, end);
+        const cal_flows flows = flows_at(world, part, data, begin, end);
         if (cal_queue_push(world, component, CAL_STEP, end) == NULL) return CAL_NO_MEMORY;
         data = cal_data_at(&c->queue, ++n); // with the position and velocity of the one before
         memcpy(data + CAL_AT_QUATERNION, q, sizeof q);
@@ -349,14 +350,9 @@ cal_status cal_free_body_work(cal_world* world, int component, const cal_member_
 }
 
 static cal_free_view view_of(const cal_component* c, const cal_sim_body* part, int64_t n) {
-    const bool last = n + 1 == c->queue.tail;
-    cal_free_view view = {.part = part,
-                          .data = cal_data_at(&c->queue, n),
-                          .begin = cal_saved_state_at(&c->queue, n)->time,
-                          .next = last ? (double)INFINITY : cal_saved_state_at(&c->queue, n + 1)->time,
-                          .end = (double)INFINITY};
+    cal_free_view view = {
+        .part = part, .data = cal_data_at(&c->queue, n), .begin = cal_saved_state_at(&c->queue, n)->time};
     view.origin = cal_free_body_origin(part, view.begin, view.data);
-    if (last && !part->round) view.end = view.begin + series_of(part, view.data)[CAL_SERIES_LENGTH];
     return view;
 }
 
@@ -386,13 +382,14 @@ void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_
     cal_rotate3(out->pose.rotation, w, out->w);
 }
 
-cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
+cal_status cal_free_body_motion(cal_world* world, int component, int body, double from, double time, bool turning,
+                                cal_motion* out) {
     (void)body;
     const cal_component* c = &world->components[component];
-    int64_t n = cal_queue_find(&c->queue, time);
+    int64_t n = cal_queue_find(&c->queue, from);
     if (n < 0) n = c->queue.head;
     // The parabola goes on whatever the series does.
-    const cal_status status = turning ? state_for(world, component, time, &n) : CAL_OK;
+    const cal_status status = turning ? state_for(world, component, from, &n) : CAL_OK;
     if (status != CAL_OK) return status;
     const cal_free_view view = view_of(c, &world->bodies[c->body], n);
     cal_free_view_at(&view, time, turning, out);
@@ -496,11 +493,12 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
     const cal_sim_body* part = &world->bodies[c->body];
-    const double* data = cal_data_at(&c->queue, n);
+    const double *data = cal_data_at(&c->queue, n), *series = data + part->series;
+    out->begin = cal_saved_state_at(&c->queue, n)->time;
+    if (!part->round) out->end = out->begin + series[CAL_SERIES_LENGTH];
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
     out->until = fmin(until, motion_end(&c->queue, n));
-    out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
-    const double* series = data + part->series;
+    out->turn = turning_bound(part, data, until - out->begin);
     out->unspun = part->spinning && has_still_axis(part, data);
     if (out->unspun)
         out->turn = axis_turn(part, data, &out->twist);
@@ -531,7 +529,7 @@ bool cal_free_body_is_known(const cal_world* world, int body, double until) {
     if (!c->ops->single || cal_component_is_fused(c)) return false;
     if (part->round || c->queue.tail == c->queue.head) return true;
     const int64_t last = c->queue.tail - 1;
-    return until <=
+    return until <
            cal_saved_state_at(&c->queue, last)->time + series_of(part, cal_data_at(&c->queue, last))[CAL_SERIES_LENGTH];
 }
 

@@ -262,6 +262,8 @@ static void move_scalars(cal_image* image, cal_world* world) {
     cal_image_number(image, &world->last_event);
     cal_image_long(image, &world->frontier_count);
     cal_image_long(image, &world->frontier_most);
+    cal_image_long(image, &world->repeats_left);
+    cal_image_long(image, &world->halvings);
     cal_image_long(image, &world->states);
     cal_image_report(image, &world->report);
     cal_image_words(image, &world->account, sizeof world->account / sizeof(uint64_t));
@@ -385,6 +387,7 @@ static void take_body(cal_world* world, int number, cal_body_part* part) {
     cal_sim_body* body = &world->bodies[number];
     cal_free(body->pairs);
     body->box_end = part->box_end, body->box_event = part->box_event;
+    body->past_from = (double)NAN;
     body->hit_at = part->hit_at, body->hits_at_time = part->hits_at_time;
     body->pairs = part->pairs, body->pair_count = part->pair_count, body->pair_capacity = part->pair_capacity;
     part->pairs = NULL;

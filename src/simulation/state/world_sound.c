@@ -349,7 +349,8 @@ static bool are_counts_sound(const cal_world* world) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (counts[i] < 0 || counts[i] > INT64_MAX / 2) return false;
     return isfinite(world->time) && isfinite(world->now) && isfinite(world->gvt) && !isnan(world->frontier) &&
-           !isnan(world->last_event);
+           !isnan(world->last_event) && world->halvings >= 0 && world->halvings <= INT32_MAX &&
+           world->repeats_left >= -INT64_MAX / 2 && world->repeats_left <= INT64_MAX / 2;
 }
 
 cal_status cal_world_parts_check(const cal_world_parts* parts, const cal_world* own) {
