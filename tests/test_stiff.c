@@ -227,8 +227,8 @@ static void a_force_that_jumps_is_seen(void** state) {
     cal_model_destroy(model);
 }
 
-// A horizontal rod of 1 m and 1 kg on a hinge at its end.
-static cal_model* rod_on(cal_joint_def* hinge) {
+// A horizontal rod of 1 m and 1 kg on a hinge at its end, with a servo there, or NULL.
+static cal_model* rod_on(cal_joint_def* hinge, cal_actuator_def* servo) {
     cal_builder* builder = NULL;
     cal_model* model = NULL;
     cal_error error = {0};
@@ -237,7 +237,11 @@ static cal_model* rod_on(cal_joint_def* hinge) {
     rod.mass = 1.0, rod.center[0] = 0.5;
     for (int i = 0; i < 3; i++) rod.inertia[i] = 1.0 / 12.0;
     hinge->axis[0] = hinge->axis[2] = 0.0, hinge->axis[1] = 1.0;
-    cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), hinge);
+    const int joint = cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), hinge);
+    if (servo != NULL) {
+        servo->joint = joint;
+        cal_builder_add_actuator(builder, servo);
+    }
     if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     return model;
@@ -250,7 +254,7 @@ static void a_stiff_stop_is_met(void** state) {
         cal_joint_def hinge = cal_default_joint_def();
         hinge.limited = true, hinge.range[0] = -3.0, hinge.range[1] = 0.6 + 0.01 * k;
         hinge.limit_stiffness = 1e6, hinge.limit_damping = 0.2;
-        cal_model* model = rod_on(&hinge);
+        cal_model* model = rod_on(&hinge, NULL);
         cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-7, NULL);
         double worst = 0.0, back = 0.0;
         for (int i = 1; i <= 120; i++) {
@@ -306,12 +310,14 @@ static void what_it_cannot_do_is_refused(void** state) {
     cal_model_destroy(tree), cal_model_destroy(loop);
 }
 
-// A damper, or a spring, of `rate` 1/s over the rod's inertia of 1/3.
-static cal_model* damped_rod(double rate, bool spring) {
+// A damper, or a spring, of `rate` 1/s over the rod's inertia of 1/3; a servo's, through a gear of 2.
+static cal_model* damped_rod(double rate, bool spring, bool by_servo) {
     cal_joint_def hinge = cal_default_joint_def();
-    hinge.damping = spring ? 0.0 : rate / 3.0;
-    hinge.stiffness = spring ? rate * rate / 3.0 : 0.0;
-    return rod_on(&hinge);
+    cal_actuator_def servo = cal_default_actuator_def();
+    const double damping = spring ? 0.0 : rate / 3.0, stiffness = spring ? rate * rate / 3.0 : 0.0;
+    if (!by_servo) hinge.damping = damping, hinge.stiffness = stiffness;
+    servo.gear = 2.0, servo.bias[1] = -stiffness / 4.0, servo.bias[2] = -damping / 4.0;
+    return rod_on(&hinge, by_servo ? &servo : NULL);
 }
 
 // Where nothing touches either: what is stiff is not left to an explicit method. A rod sinks at the speed at which its damper carries it,
@@ -319,10 +325,11 @@ static cal_model* damped_rod(double rate, bool spring) {
 static void auto_knows_what_is_stiff(void** state) {
     (void)state;
     const double torque = 0.5 * 9.81;
-    for (int spring = 0; spring < 2; spring++)
+    for (int kind = 0; kind < 4; kind++)
         for (int stiff = 0; stiff < 2; stiff++) {
             const double rate = stiff ? 1e8 : 1e2;
-            cal_model* model = damped_rod(rate, spring);
+            const bool spring = kind % 2 == 1, by_servo = kind >= 2;
+            cal_model* model = damped_rod(rate, spring, by_servo);
             cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
                     *named = open_sim(model, stiff ? "implicit" : "gear", 1e-6, NULL);
             advance(sim, 1.0);

@@ -14,13 +14,14 @@
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
 //
-// D is the inertia that a damper or a spring in the joint moves, too, which tells how fast they are.
+// D is the inertia that a damper, a spring or a servo in the joint moves, too, which tells how fast they are.
 //
 // Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below
 // it, taken as one rigid body at the start position, along the joint.
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"
+#include "model/servo.h"
 #include <string.h>
 
 static const double smallest_pivot = 1e-13; // relative to what was there before the elimination
@@ -116,9 +117,9 @@ static void degrees_of(int kind, int* first, int* count) {
     *count = cal_joint_v_count((cal_joint_kind)kind);
 }
 
-// fastest: at least what a damper or a spring makes of the inertia, 1/s.
+// servo: how much the forces of the joint's actuators fall; fastest: at least what they, a damper or a spring make of the inertia, 1/s.
 static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full,
-                            double* fastest) {
+                            cal_slopes servo, double* fastest) {
     int first, count;
     degrees_of(node->kind, &first, &count);
     for (int degree = first; degree < first + count; degree++) {
@@ -126,7 +127,8 @@ static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* l
         const double D = diagonal(left, degree) + node->armature;
         if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature + size))) return false;
         eliminate(left, degree, D);
-        *fastest = fmax(*fastest, fmax(node->damping / D, sqrt(node->stiffness / D)));
+        const double damping = node->damping + servo.damping, stiffness = node->stiffness + servo.stiffness;
+        *fastest = fmax(*fastest, fmax(damping / D, sqrt(stiffness / D)));
     }
     return true;
 }
@@ -188,8 +190,23 @@ static cal_status fail_massless(const cal_model* model, const cal_node* node, ca
         joint, body);
 }
 
+// Of all actuators of each joint; of a ball those of all its axes. NULL: no memory.
+static cal_slopes* add_servos(const cal_model* model) {
+    cal_slopes* servos = cal_allocate((size_t)model->joint_count + 1, sizeof *servos);
+    for (int i = 0; servos != NULL && i < model->actuator_count; i++) {
+        if (model->actuators[i].joint < 0) continue; // of a tendon or a site
+        const cal_slopes own = cal_servo_slopes(&model->actuators[i]);
+        cal_slopes* sum = &servos[model->actuators[i].joint];
+        *sum = (cal_slopes){sum->damping + own.damping, sum->stiffness + own.stiffness};
+    }
+    return servos;
+}
+
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
+    cal_slopes* servos = model->actuator_count > 0 ? add_servos(model) : NULL;
+    if (model->actuator_count > 0 && servos == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for the check of inertias");
     model->fastest_rate = 0.0;
     bool choosing = model->rigid_inertia != NULL;
     for (int i = 0; i < model->joint_count; i++)
@@ -208,7 +225,8 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         if (choosing) choose_stop(model, &model->joints[node->joint], node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
-        if (!eliminate_joint(node, &own, &left, &full, &model->fastest_rate))
+        const cal_slopes servo = servos != NULL ? servos[node->joint] : (cal_slopes){0.0, 0.0};
+        if (!eliminate_joint(node, &own, &left, &full, servo, &model->fastest_rate))
             status = fail_massless(model, node, error);
         if (node->parent < 0 || status != CAL_OK) continue;
         arrival* siblings = stack_top(&waiting, node->depth);
@@ -228,5 +246,6 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         }
     }
     cal_free(waiting.items);
+    cal_free(servos);
     return status;
 }

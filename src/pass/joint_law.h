@@ -28,11 +28,7 @@
 #include "base/per_lane.h"
 #include "math/rotation_vector.h"
 #include "model/model.h"
-
-// How much a force falls: with velocity and with position, neither below zero.
-typedef struct cal_slopes {
-    double damping, stiffness;
-} cal_slopes;
+#include "model/servo.h"
 
 #define cal_friction_speed 0.01 // s, as calder.h says
 
@@ -40,8 +36,6 @@ CAL_DEVICE static inline double cal_clamp(double value, const double range[2]) {
     if (range[0] == range[1]) return value;
     return value < range[0] ? range[0] : value > range[1] ? range[1] : value;
 }
-
-CAL_DEVICE static inline double cal_positive(double value) { return value > 0.0 ? value : 0.0; }
 
 // Damper and spring of one degree, with the user's force.
 CAL_DEVICE static inline double cal_damper_force(double tau, double damping, double v) { return tau - damping * v; }
@@ -175,12 +169,6 @@ CAL_DEVICE static inline double cal_motor_wish(const cal_actuator_def* motor, do
 
 CAL_DEVICE static inline double cal_motor_force(const cal_actuator_def* motor, double control, double q, double v) {
     return motor->gear * cal_clamp(cal_motor_wish(motor, control, q, v), motor->force_range);
-}
-
-CAL_DEVICE static inline cal_slopes cal_servo_slopes(const cal_actuator_def* motor) {
-    const double square = motor->gear * motor->gear;
-    return (cal_slopes){.damping = cal_positive(-square * motor->bias[2]),
-                        .stiffness = cal_positive(-square * motor->bias[1])};
 }
 
 CAL_DEVICE static inline cal_slopes cal_motor_slopes(const cal_actuator_def* motor, double control, double q,

@@ -221,7 +221,7 @@ static cal_status fill(cal_system* system, cal_error* error) {
     return CAL_OK;
 }
 
-// What "auto" is. An explicit step is no longer than a few times what the fastest damper or spring takes: of those that are faster than
+// What "auto" is. An explicit step is no longer than a few times what the fastest damper, spring or servo takes: of those that are faster than
 // this one, in 1/s, it would take a hundred times as many as errors ask for.
 static const double WHEN_STIFF = 1e5;
 
