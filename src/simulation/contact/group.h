@@ -25,6 +25,7 @@ typedef struct cal_member_span {
     double length, t;
     double from;   // the time at its begin; only for what depends on it: work
     bool straight; // free bodies go at constant speeds, and not as v says at both ends
+    bool inside;   // of the step that is taken: without spin
     bool unturned; // how it is turned does not matter: any orientation will do
     const double*
         bow; // how much faster the way begins than that, and how much slower it ends (v_count); NULL: by nothing
@@ -78,6 +79,16 @@ typedef struct cal_group_member_ops {
     void (*stop)(const cal_group_member* unit, const double* q, int number, cal_group_stop* out);
     // A bound of the speed of any point, for a body of a size.
     double (*speed)(const cal_group_member* unit, const double* v, double size);
+
+    // Before a step: where spin matters to nothing (unspun.h), q and v become those of a frame without it until `respin`. Returns how fast such a body
+    // nutates, which only an explicit step knows by itself. And after it: turned by so much in that frame, with what bows its way; q is NULL: the step failed.
+    // All NULL where there is none such.
+    double (*unspin)(const cal_group_member* unit, double* q, double* v);
+    void (*respin)(const cal_group_member* unit, const double turned[3], double* q, double* v, double* bow);
+    // Leaves of velocities what moves a surface along its normal anywhere, and so of a normal's row what is moved along it: all but spin.
+    void (*sweep)(const cal_group_member* unit, double* v);
+    // Whether bounds leave spin out.
+    bool (*is_unspun)(const cal_group_member* unit, const cal_member_span* span);
 
     // Between two states: a body, q and v, and bounds of all bodies' motions over the whole span (CAL_BODY_BOUNDS each).
     cal_status (*motion)(const cal_group_member* unit, int body, const cal_member_span* span, struct cal_motion* out);

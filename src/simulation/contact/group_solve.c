@@ -13,6 +13,21 @@ static double unit_speed(const cal_group* group, const cal_group_member* unit, c
     return unit->ops->speed(unit, v + unit->first_v, group->length);
 }
 
+// The same of any point of its surface, beside what spin does, which brings none nearer to anything.
+static double unit_sweep(const cal_group* group, const cal_group_member* unit, const double* v) {
+    double own[CAL_QUIET_SIZE];
+    if (unit->ops->sweep == NULL) return unit_speed(group, unit, v);
+    memcpy(own, v + unit->first_v, (size_t)unit->v_count * sizeof *own);
+    unit->ops->sweep(unit, own);
+    return unit->ops->speed(unit, own, group->length);
+}
+
+double cal_group_sweep(const cal_group* group, const double* v) {
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_sweep(group, &group->units[i], v));
+    return most;
+}
+
 double cal_group_speed(const cal_group* group, const double* v) {
     double most = 0.0;
     for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_speed(group, &group->units[i], v));
@@ -45,7 +60,7 @@ cal_status cal_group_project(const cal_group* group, double time, double* q, dou
 // How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
 static void set_reach(cal_group_work* w, const double* v, double h, double pull) {
     const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_speed(group, &group->units[i], v);
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_sweep(group, &group->units[i], v);
     for (int round = 0; round < 2; round++)
         for (int k = 0; k < w->cache.count; k++) {
             const int *bodies = w->cache.contacts[k].body,
@@ -62,7 +77,7 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
                          cal_error* error) {
     const cal_group* group = w->group;
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
-    const double margin = 2.0 * h * (cal_group_speed(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
+    const double margin = 2.0 * h * (cal_group_sweep(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
     w->margin = fmin(margin, group->length);
     cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
     if (status != CAL_OK) return status;

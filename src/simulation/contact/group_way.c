@@ -81,6 +81,7 @@ cal_member_span cal_way_span(const cal_group_work* w, const cal_group_way* way, 
                              .length = way->h,
                              .t = t,
                              .straight = w->report->straight,
+                             .inside = true,
                              .bow = way->bow + u->first_v};
 }
 
@@ -123,7 +124,7 @@ cal_status cal_way_find(cal_group_work* w, const cal_group_way* way, cal_contact
                         cal_error* error) {
     const cal_status status = cal_way_place(w, way, s * way->h, error);
     if (status != CAL_OK) return status;
-    const double speed = fmax(cal_group_speed(w->group, w->second), cal_group_speed(w->group, way->v));
+    const double speed = fmax(cal_group_sweep(w->group, w->second), cal_group_sweep(w->group, way->v));
     return cal_contact_cache_find(cache, w->group, way->time - way->h + s * way->h, w->middle_q,
                                   margin_of(w, way->h, speed), error);
 }
@@ -324,7 +325,7 @@ static cal_status look_half_way(const cal_group_work* w, const cal_group_way* wa
 
 // Pairs that are near on the way, and at neither end.
 static cal_status find_more_pairs(cal_group_work* w, const cal_group_way* way, cal_error* error) {
-    const double speed = fmax(cal_group_speed(w->group, w->start_v), cal_group_speed(w->group, way->v));
+    const double speed = fmax(cal_group_sweep(w->group, w->start_v), cal_group_sweep(w->group, way->v));
     if (way->h * speed <= w->margin) return CAL_OK;
     for (int i = 1; i * BETWEEN_LOOKS < 1.0; i++) {
         const cal_status status = cal_way_find(w, way, &w->last, i * BETWEEN_LOOKS, error);
