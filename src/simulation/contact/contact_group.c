@@ -157,6 +157,7 @@ cal_member_span cal_group_member_span(const cal_contact_group* g, int unit, cons
                              .to_q = s->to != NULL ? s->to + u->first_q : NULL,
                              .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
                              .extras = s->from + g->extras[unit],
+                             .world = g->group.world,
                              .length = s->length,
                              .t = s->t,
                              .straight = s->straight,

@@ -22,10 +22,10 @@ typedef struct cal_group_member cal_group_member;
 // user set in the first (NULL: what is in use); and where between them the time is.
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
+    const struct cal_world* world; // of the group; NULL: of the step that is taken, in which what spins fast does not
     double length, t;
     double from;   // the time at its begin; only for what depends on it: work
     bool straight; // free bodies go at constant speeds, and not as v says at both ends
-    bool inside;   // of the step that is taken: without spin
     bool unturned; // how it is turned does not matter: any orientation will do
     const double*
         bow; // how much faster the way begins than that, and how much slower it ends (v_count); NULL: by nothing

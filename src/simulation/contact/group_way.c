@@ -81,7 +81,6 @@ cal_member_span cal_way_span(const cal_group_work* w, const cal_group_way* way, 
                              .length = way->h,
                              .t = t,
                              .straight = w->report->straight,
-                             .inside = true,
                              .bow = way->bow + u->first_v};
 }
 

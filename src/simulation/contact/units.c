@@ -158,13 +158,13 @@ static double free_speed(const cal_group_member* unit, const double* v, double s
 
 // --- Without spin -------------------------------------------------------------------------------------------------------------
 
-static bool is_unspun(const cal_free_member* self, const double* v, const double* extras) {
-    return extras != NULL && cal_is_unspun(part_of(self), self->world->def.group_rate, v + 3, extras + 3);
+static bool is_unspun(const cal_free_member* self, const cal_world* world, const double* v, const double* extras) {
+    return cal_is_unspun(&world->bodies[self->body], world->def.group_rate, v + 3, extras + 3);
 }
 
 static double free_unspin(const cal_group_member* unit, double* q, double* v) {
     cal_free_member* self = unit->self;
-    self->unspun = is_unspun(self, v, self->extras);
+    self->unspun = is_unspun(self, self->world, v, self->extras);
     if (!self->unspun) return 0.0;
     cal_unspun_begin(part_of(self), q + 3, v + 3, self->turn);
     return cal_unspun_nutation(part_of(self), v + 3);
@@ -188,7 +188,16 @@ enum { FREE_ROWS = 7 }; // position and quaternion
 // Whether the axes of a way are those of its frame without spin.
 static bool is_way_unspun(const cal_group_member* unit, const cal_member_span* s) {
     const cal_free_member* self = self_of(unit);
-    return s->to_q != NULL && (s->inside ? self->unspun : is_unspun(self, s->v, s->extras));
+    if (s->to_q == NULL || s->world == NULL) return s->to_q != NULL && self->unspun;
+    return is_unspun(self, s->world, s->v, s->extras);
+}
+
+static const cal_sim_body* part_on(const cal_group_member* unit, const cal_member_span* s) {
+    return &(s->world != NULL ? s->world : self_of(unit)->world)->bodies[self_of(unit)->body];
+}
+
+static void find_unspun(const cal_group_member* unit, const cal_member_span* s, cal_unspun_way* out) {
+    cal_unspun_find(part_on(unit, s), s->q + 3, s->v + 3, s->to_q + 3, s->to_v + 3, s->length, s->straight, out);
 }
 
 // Constant speeds from one place to another. Of a turn by θ, s = sin(θ/2) is known, and θ/2 = s + s³/6 + 3 s⁵/40 + …, which leaves
@@ -224,7 +233,7 @@ static void fit(const cal_group_member* unit, const cal_member_span* s, bool tur
         memcpy(speeds[end] + 3, unspun->w[end], sizeof unspun->w[end]);
     for (int i = 0; s->bow != NULL && i < 6; i++) speeds[0][i] += s->bow[i], speeds[1][i] -= s->bow[i];
     for (int end = 0; unspun != NULL && end < 2; end++)
-        cal_unspun_rate(part_of(self_of(unit)), speeds[end] + 3, speeds[end] + 3);
+        cal_unspun_rate(part_on(unit, s), speeds[end] + 3, speeds[end] + 3);
     const double *v = speeds[0], *u = speeds[1];
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
     if (turning) cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
@@ -236,8 +245,7 @@ static cal_status free_motion(const cal_group_member* unit, int body, const cal_
     double w[3];
     cal_unspun_way way;
     const bool unspun = !s->unturned && is_way_unspun(unit, s);
-    if (unspun)
-        cal_unspun_find(part_of(self_of(unit)), q + 3, v + 3, s->to_q + 3, s->to_v + 3, s->length, s->straight, &way);
+    if (unspun) find_unspun(unit, s, &way);
     if (s->to_q == NULL) {
         memcpy(out->pose.position, q, 3 * sizeof *q);
         memcpy(out->quaternion, q + 3, 4 * sizeof *q);
@@ -261,7 +269,7 @@ static cal_status free_motion(const cal_group_member* unit, int body, const cal_
         return CAL_OK;
     }
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
-    if (unspun && !s->inside) {
+    if (unspun && s->world != NULL) {
         double turn[4], more[3];
         cal_unspun_at(&way, s->t, turn, more);
         for (int i = 0; i < 3; i++) w[i] += more[i];
@@ -291,9 +299,7 @@ static void free_bounds(const cal_group_member* unit, const cal_member_span* s, 
     double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
     cal_unspun_way way;
     const bool unspun = spinning && is_way_unspun(unit, s);
-    if (unspun)
-        cal_unspun_find(part_of(self_of(unit)), s->q + 3, s->v + 3, s->to_q + 3, s->to_v + 3, s->length, s->straight,
-                        &way);
+    if (unspun) find_unspun(unit, s, &way);
     fit(unit, s, spinning, unspun ? &way : NULL, rows);
     const double scale = 6.0 / (s->length * s->length);
     for (int i = 0; i < 3; i++) {
@@ -342,7 +348,7 @@ static cal_status free_shown_numbers(const cal_group_member* unit, const cal_wor
     }
     cal_unspun_way way;
     double turn[4], more[3], R[9];
-    cal_unspun_find(part, s->q + 3, s->v + 3, s->to_q + 3, s->to_v + 3, s->length, s->straight, &way);
+    find_unspun(unit, s, &way);
     blend(way.w[0], way.w[1], part->inertia, share, left, v + 3);
     cal_unspun_at(&way, s->t, turn, more);
     cal_quaternion_matrix(turn, R);
@@ -393,7 +399,6 @@ static const cal_group_member_ops free_member_ops = {.poses = free_poses,
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
     cal_free_member* self = cal_allocate(1, sizeof *self);
     if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-    self->world = world;
     self->body = world->components[component].body;
     self->spinning = world->bodies[self->body].spinning;
     *out = (cal_group_member){.ops = &free_member_ops,
