@@ -191,7 +191,6 @@ cal_status cal_group_find_work(const cal_group* group, double time, const double
                                       .to_q = to_q + first_q,
                                       .to_v = to_v + first_v,
                                       .extras = g->used + g->extras[i],
-                                      .world = world,
                                       .length = length,
                                       .from = time};
         double work = 0.0;
