@@ -612,7 +612,9 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     w->close = allowed_miss(w);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
-    const double turning = longest_turn(group, v), smallest = fmin(length, turning) / SMALLEST_PART,
+    // A foot that leaves is followed to where: with a tolerance that asks for less than a part of the interval, to what a smooth step may be.
+    const double turning = longest_turn(group, v), part = fmin(length, turning) / SMALLEST_PART,
+                 smallest = w->event_step > 0.0 ? fmin(part, fmax(w->event_step, kinked * part)) : part,
                  wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
     double h = fmin(fmax(wish, smallest), fmin(turning, left));
     // No crumb is left for a last step.
