@@ -157,7 +157,7 @@ static const struct {
     {"constraint-form", MODEL | WORLDS | BATCH},
     {"project", MODEL | WORLD | RPS},
     {"hold", MODEL},
-    {"move", MODEL | BATCH},
+    {"move", MODEL | WORLD | BATCH},
     {"start", MODEL | WORLD | BATCH | RPS},
     {"at", MODEL | WORLD},
     {"check", MODEL},
