@@ -209,7 +209,8 @@ typedef void cal_surface_function(const double point[3], double* value, double g
                                   void* user);
 
 /// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value. A value
-/// that is not a number leaves the position free, and prescribes the velocity alone.
+/// that is not a number leaves the position free, and prescribes the velocity alone. Must depend on nothing but its arguments; where bodies touch, several
+/// threads may ask at a time.
 typedef void cal_motion_function(double time, double* value, double* velocity, double* acceleration, void* user);
 
 /// A motion of a few numbers: offset + rate t + amplitude sin(2π frequency t + phase), frequency in 1/s.

@@ -191,18 +191,34 @@ static bool is_moved(const cal_problem* p, const cal_contact_row* touch, int sid
 }
 
 // What motions that are prescribed give to the contact's points.
+static void find_carried(const cal_problem* p, const cal_contact_row* touch, double out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    for (int side = 0; side < 2; side++)
+        if (is_moved(p, touch, side)) add_carried(p, touch, side, p->loops[touch->unit[side]].v, out);
+}
+
 static void carry_row(const cal_problem* p, cal_contact_row* touch) {
-    double carried[3] = {0};
-    bool any = false;
-    for (int side = 0; side < 2; side++) {
-        if (!is_moved(p, touch, side)) continue;
-        add_carried(p, touch, side, p->loops[touch->unit[side]].v, carried);
-        any = true;
-    }
-    for (int i = 0; any && i < 3; i++) {
+    double carried[3];
+    if (!is_moved(p, touch, 0) && !is_moved(p, touch, 1)) return;
+    find_carried(p, touch, carried);
+    for (int i = 0; i < 3; i++) {
         touch->drive[i] += carried[i] - touch->carried[i];
         touch->carried[i] = carried[i];
     }
+}
+
+// Where all of a unit's motion is prescribed, it is there as a driven body is, and what it gives to the contact is not carried by it any more. Not in
+// small groups, whose smooth steps know accelerations.
+static void lead_row(const cal_problem* p, cal_contact_row* touch) {
+    const cal_group* group = p->group;
+    bool any = false;
+    for (int side = 0; group->unit_count > CAL_SMOOTH_UNITS && side < 2; side++) {
+        if (!is_moved(p, touch, side) || !cal_member_is_led(&group->units[touch->unit[side]])) continue;
+        touch->unit[side] = CAL_NONE;
+        touch->plain[side] = NULL;
+        any = true;
+    }
+    if (any) find_carried(p, touch, touch->carried);
 }
 
 // J P from J, with the projectors that there are now.
@@ -279,6 +295,7 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         if (touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }
     project_row(p, touch);
+    lead_row(p, touch);
     for (int side = 0; side < 2; side++) {
         if (touch->unit[side] < 0) continue;
         touch->answer[side] = cal_arena_numbers(arena, 3 * (size_t)p->size[touch->unit[side]]);
@@ -408,8 +425,8 @@ void cal_problem_stiffen(cal_problem* p, double h) {
     }
 }
 
-// vᵀ (1 − P)ᵀ M d
-double cal_problem_correct(cal_problem* p, int unit, double* x) {
+// uᵀ (1 − P)ᵀ M d, with u = v of where the unit was looked at, or the mean of that and of the velocities that x becomes.
+double cal_problem_correct(cal_problem* p, int unit, bool velocities, double* x) {
     const cal_problem_loops* l = &p->loops[unit];
     const int n = p->size[unit];
     const double* M = p->mass + p->mass_at[unit];
@@ -417,11 +434,13 @@ double cal_problem_correct(cal_problem* p, int unit, double* x) {
     memcpy(before, x, (size_t)n * sizeof *before);
     cal_projector_correct(&l->projector, l->right, x);
     if (!p->group->units[unit].moved) return 0.0;
-    memcpy(given, l->v, (size_t)n * sizeof *given);
-    cal_projector_apply(&l->projector, given);
-    for (int k = 0; k < n; k++) given[k] = l->v[k] - given[k];
+    for (int k = 0; k < n; k++) {
+        before[k] = x[k] - before[k];
+        given[k] = velocities ? 0.5 * (l->v[k] + x[k]) : l->v[k];
+    }
+    // d = (1 − P) d, and M (1 − P) is symmetric.
     for (int r = 0; r < n; r++)
-        for (int c = 0; c < n; c++) sum += given[r] * M[r * n + c] * (x[c] - before[c]);
+        for (int c = 0; c < n; c++) sum += given[r] * M[r * n + c] * before[c];
     return sum;
 }
 
@@ -433,7 +452,7 @@ void cal_problem_constrain(cal_problem* p, double h, double* target, double* v) 
         double *own_target = target + p->first[i], *own = v + p->first[i];
         for (int r = 0; r < l->rows; r++) l->right[r] = -h * l->bias[r];
         for (int r = 0; p->group->units[i].moved && r < l->rows; r++) l->right[r] += l->rate[r];
-        p->moved += cal_problem_correct(p, i, own_target);
+        p->moved += cal_problem_correct(p, i, true, own_target);
         for (int k = 0; k < p->size[i]; k++) own[k] -= own_target[k];
         cal_projector_apply(&l->projector, own);
         for (int k = 0; k < p->size[i]; k++) own[k] += own_target[k];

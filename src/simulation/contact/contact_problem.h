@@ -36,7 +36,8 @@
 #include "simulation/contact/group.h"
 #include "solver/system.h"
 
-enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
+enum { CAL_FRAME_ROWS = 3 };   // normal and two tangents
+enum { CAL_SMOOTH_UNITS = 4 }; // that groups have at most which take smooth steps (group_smooth.h)
 
 typedef struct cal_contact_row {
     int contact; // which of those that were found
@@ -184,9 +185,9 @@ double cal_problem_energy(const cal_problem* p, const double* v);
 // Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K; and what
 // follows of that for units with constraints.
 void cal_problem_stiffen(cal_problem* p, double h);
-// The least change, by mass, of a unit's velocities or accelerations x after which A x is what is in l->right of its constraints. Returns what
-// motions that are prescribed do for it, at the velocities v that the unit was looked at with.
-double cal_problem_correct(cal_problem* p, int unit, double* x);
+// The least change, by mass, of a unit's velocities or accelerations x after which A x is what is in `right` of its constraints. Returns the work, or
+// the power, of motions that are prescribed for it, at the velocities that the unit was looked at with, and at those that it gets.
+double cal_problem_correct(cal_problem* p, int unit, bool velocities, double* x);
 // For units with constraints, before a solve: v* and the search's start become such that A v = r + h (ṙ − Ȧ v), and rows' offsets get
 // J (1 − P) v*, as far as it is not in `drive`, which they have.
 void cal_problem_constrain(cal_problem* p, double h, double* target, double* v);

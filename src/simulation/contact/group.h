@@ -74,6 +74,8 @@ typedef struct cal_group_member_ops {
                               double* noise, double* bias, double* rate, int* rows);
     // Moves q, and v where it is not NULL, to the nearest that the constraints allow at a time.
     cal_status (*project)(const cal_group_member* unit, double time, double* q, double* v);
+    // Whether constraints prescribe all of its motion: it is as a driven body. NULL where they never do.
+    bool (*led)(const cal_group_member* unit);
     // How far any of its points may be, in a step of size h from q, from where it would be if r went along a parabola.
     double (*strays)(const cal_group_member* unit, double time, double h, const double* q);
     // The nearer end of one of the unit's rigid stops (stop_count) at q; NULL where there are none.
@@ -203,10 +205,12 @@ static inline bool cal_group_is_moved(const cal_group* group) {
     for (int i = 0; i < group->unit_count; i++) moved |= group->units[i].moved;
     return moved;
 }
-// Whether some unit's mass and forces change along its way.
+static inline bool cal_member_is_led(const cal_group_member* unit) { return unit->moved && unit->ops->led(unit); }
+// Whether some unit's mass and forces change along a way that is not prescribed.
 static inline bool cal_group_varies(const cal_group* group) {
     bool varies = false;
-    for (int i = 0; i < group->unit_count; i++) varies |= group->units[i].varying;
+    for (int i = 0; i < group->unit_count; i++)
+        varies |= group->units[i].varying && !cal_member_is_led(&group->units[i]);
     return varies;
 }
 

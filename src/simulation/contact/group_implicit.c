@@ -238,10 +238,11 @@ static void solve_on(cal_group_work* w) {
     w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
 }
 
-// Whether contacts have added energy, which they never do.
+// Whether contacts have added energy, which they never do, but for what bodies that are moved have worked.
 static bool gains_energy(const cal_group_work* w, const double* v) {
+    const double worked = 2.0 * fmax(cal_work_driven(w), 0.0);
     return cal_problem_energy(&w->problem, w->whole) >
-           fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v));
+           fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)) + worked;
 }
 
 // The whole step, or a better solution of it. Impacts of several restitutions at once could make energy of nothing: then none of
@@ -556,7 +557,7 @@ static double longest_turn(const cal_group* group, const double* v) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         const double* spin = v + unit->first_v + 3;
-        if (!unit->varying) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
+        if (unit->lengths > 0) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
     }
     return fastest > 0.0 ? most_turned / fastest : (double)INFINITY;
 }

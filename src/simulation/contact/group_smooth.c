@@ -389,7 +389,7 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
         cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i], own);
         const cal_problem_loops* l = &s->problem->loops[i];
         for (int r = 0; r < l->rows; r++) l->right[r] = -l->bias[r];
-        if (l->rows > 0) *power += cal_problem_correct(s->problem, i, own);
+        if (l->rows > 0) *power += cal_problem_correct(s->problem, i, false, own);
     }
     *ok = read_rows(s, out, false, s->right);
     if (!*ok) return CAL_OK;

@@ -3,7 +3,7 @@
 #pragma once
 #include "simulation/contact/contact_problem.h"
 
-enum { CAL_SMOOTH_UNITS = 4, CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
+enum { CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
 
 // A contact that presses, and what it does.
 typedef struct cal_held_contact {

@@ -294,6 +294,20 @@ static cal_status unit_project(const cal_group_member* unit, double time, double
     return cal_loops_project(e, time, q, e->work, CAL_PROJECT_POSITION);
 }
 
+static bool unit_led(const cal_group_member* unit) {
+    const cal_multibody_model* e = activated(unit);
+    int led = 0;
+    for (int i = 0; i < e->constraint_count; i++) {
+        const cal_constraint_def* def = &e->model->constraints[i];
+        bool once = def->motion != NULL && e->constraints->active[i] && def->joint[1] == CAL_NONE;
+        for (int k = 0; once && k < i; k++)
+            once = e->model->constraints[k].motion == NULL || !e->constraints->active[k] ||
+                   e->model->constraints[k].joint[0] != def->joint[0];
+        led += once;
+    }
+    return led == e->v_count;
+}
+
 // How far from a joint a point of a multibody may be at most: the way along all of its joints.
 static double find_extent(const cal_multibody* m, const double* q) {
     const cal_model* model = m->engine->model;
@@ -397,6 +411,7 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .constraints = unit_constraints,
                                                         .project = unit_project,
                                                         .strays = unit_strays,
+                                                        .led = unit_led,
                                                         .stop = unit_stop,
                                                         .speed = unit_speed,
                                                         .motion = unit_motion,
