@@ -7,29 +7,6 @@
 
 static const double none[3] = {0.0, 0.0, 0.0}, up[3] = {0.0, 0.0, 1.0}, forth[3] = {1.0, 0.0, 0.0};
 
-static cal_builder* new_builder(double gravity) {
-    cal_builder* builder = NULL;
-    const double down[3] = {0.0, 0.0, -gravity};
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    cal_builder_set_gravity(builder, down);
-    return builder;
-}
-
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
-static cal_world* open_world(const cal_model* model, const cal_world_def* def) {
-    cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_from_model(model, def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
-    return world;
-}
-
 // A body with a joint; its number, and the joint's. v: the joint's, as many as it has.
 static int add_body(cal_builder* builder, const char* name, int parent, const double at[3], double mass,
                     cal_joint_kind kind, const double axis[3], const double* v, int* joint) {
@@ -101,17 +78,17 @@ static void ball_circles_on_a_turntable(void** state) {
     static const double at[3] = {0.5, 0.0, 0.15}, v[6] = {0.0, 0.3, 0.0, SPIN, 0.0, 0.0};
     for (int tight = 0; tight < 2; tight++) {
         int joint;
-        cal_builder* builder = new_builder(9.81);
+        cal_builder* builder = cal_test_builder(9.81);
         const double rate = turntable.rate;
         const int table = add_body(builder, "table", CAL_GROUND, none, 50.0, CAL_REVOLUTE, up, &rate, &joint);
         add_shape(builder, table, CAL_CYLINDER, none, 2.0, 0.05, 0.0, 0.0);
         const int ball = add_body(builder, "ball", CAL_GROUND, at, 1.0, CAL_FREE, NULL, v, NULL);
         add_shape(builder, ball, CAL_SPHERE, none, 0.1, 0.0, 0.0, 0.0);
         add_motion(builder, joint, &turntable);
-        cal_model* model = finish(builder);
+        cal_model* model = cal_test_finish(builder);
         cal_world_def def = cal_default_world_def();
         if (tight) def.group_tolerance = 1e-8;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         expect_circle(world, tight ? 1e-9 : 1e-8, "a joint that is moved");
         expect_kept(world, "turntable");
         cal_energy_balance balance;
@@ -159,14 +136,14 @@ static void belt_takes_a_block_along(void** state) {
     static const cal_wave run = {.rate = 2.0};
     static const double at[3] = {0.0, 0.0, 0.2};
     int joint;
-    cal_builder* builder = new_builder(10.0);
+    cal_builder* builder = cal_test_builder(10.0);
     const int belt = add_body(builder, "belt", CAL_GROUND, none, 5.0, CAL_PRISMATIC, forth, &run.rate, &joint);
     add_shape(builder, belt, CAL_BOX, none, 20.0, 1.0, 0.1, 0.0);
     const int block = add_body(builder, "block", CAL_GROUND, at, 2.0, CAL_FREE, NULL, NULL, NULL);
     add_shape(builder, block, CAL_BOX, none, 0.1, 0.1, 0.1, 0.0);
     add_motion(builder, joint, &run);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     for (int i = 1; i <= 10; i++) {
         const double time = 0.1 * i, x = time < 0.4 ? 2.5 * time * time : 0.4 + 2.0 * (time - 0.4);
         double place[3];
@@ -189,16 +166,16 @@ static void bat_hits_a_ball(void** state) {
     static const cal_wave swing = {.rate = 2.0};
     static const double at[3] = {0.8, 0.5, 0.0}, middle[3] = {0.5, 0.0, 0.0};
     int joint;
-    cal_builder* builder = new_builder(0.0);
+    cal_builder* builder = cal_test_builder(0.0);
     const int bat = add_body(builder, "bat", CAL_GROUND, none, 1.0, CAL_REVOLUTE, up, &swing.rate, &joint);
     add_shape(builder, bat, CAL_BOX, middle, 0.5, 0.03, 0.03, 0.5);
     const int ball = add_body(builder, "ball", CAL_GROUND, at, 0.15, CAL_FREE, NULL, NULL, NULL);
     add_shape(builder, ball, CAL_SPHERE, none, 0.05, 0.0, 0.0, 0.5);
     add_motion(builder, joint, &swing);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_world_def def = cal_default_world_def();
     def.friction = 0.0;
-    cal_world* world = open_world(model, &def);
+    cal_world* world = cal_test_world_of(model, &def);
     cal_test_advance(world, 0.4);
     double place[3], v[3];
     place_of(world, "ball", place, v);
@@ -219,7 +196,7 @@ static cal_model* make_arm(const cal_wave* swing) {
     static const double shoulder[3] = {0.0, 0.0, 0.25}, elbow[3] = {0.5, 0.0, 0.0}, upper[3] = {0.25, 0.0, 0.0},
                         lower[3] = {0.2, 0.0, 0.0};
     int joint;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const int first = add_body(builder, "upper", CAL_GROUND, shoulder, 1.0, CAL_REVOLUTE, up, NULL, &joint);
     add_shape(builder, first, CAL_BOX, upper, 0.25, 0.03, 0.03, 0.2);
     const int second = add_body(builder, "lower", first, elbow, 0.5, CAL_REVOLUTE, up, NULL, NULL);
@@ -231,7 +208,7 @@ static cal_model* make_arm(const cal_wave* swing) {
     }
     add_shape(builder, CAL_GROUND, CAL_PLANE, none, 0.0, 0.0, 0.0, 0.2);
     add_motion(builder, joint, swing);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 static void arm_pushes_boxes(void** state) {
@@ -243,7 +220,7 @@ static void arm_pushes_boxes(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = 0.1 * seed;
         def.seed = (uint64_t)seed;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         for (int i = 1; i <= 20; i++) {
             cal_test_advance(world, 0.1 * i);
             expect_kept(world, "arm");
@@ -266,7 +243,7 @@ static void drum_turns_balls_over(void** state) {
     static const cal_wave turn = {.rate = 2.5};
     static const double round[3] = {0.0, 1.0, 0.0};
     int joint;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const int drum = add_body(builder, "drum", CAL_GROUND, none, 20.0, CAL_REVOLUTE, round, &turn.rate, &joint);
     const double sides[6][2] = {{0.4, 0.0}, {-0.4, 0.0}, {0.0, 0.4}, {0.0, -0.4}, {0.0, 0.0}, {0.0, 0.0}};
     for (int i = 0; i < 6; i++) {
@@ -282,12 +259,12 @@ static void drum_turns_balls_over(void** state) {
         add_shape(builder, ball, CAL_SPHERE, none, 0.05, 0.0, 0.0, 0.2);
     }
     add_motion(builder, joint, &turn);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     uint64_t hash = 0;
     for (int seed = 0; seed < 2; seed++) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = 0.05 * seed;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         for (int i = 1; i <= 10; i++) cal_test_advance(world, 0.1 * i);
         expect_kept(world, "drum");
         for (int i = 0; i < 20; i++) {
@@ -320,7 +297,7 @@ static void table_begins_and_is_let_go(void** state) {
     static const double at[3] = {0.1, 0.0, 0.15};
     int joint, constraint;
     cal_multibody_id multibody;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const int table = add_body(builder, "table", CAL_GROUND, none, 50.0, CAL_REVOLUTE, up, NULL, &joint);
     add_shape(builder, table, CAL_CYLINDER, none, 1.0, 0.05, 0.0, 0.0);
     const int box = add_body(builder, "box", CAL_GROUND, at, 1.0, CAL_FREE, NULL, NULL, NULL);
@@ -328,8 +305,8 @@ static void table_begins_and_is_let_go(void** state) {
     cal_constraint_def motion = cal_default_constraint_def();
     motion.name = "motion", motion.kind = CAL_COUPLING, motion.joint[0] = joint, motion.motion = begin_late;
     cal_builder_add_constraint(builder, &motion);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     for (int i = 1; i <= 15; i++) cal_test_advance(world, 0.2 * i);
     double place[3];
     place_of(world, "box", place, NULL);
@@ -351,13 +328,13 @@ static void impossible_motion_is_told(void** state) {
     static const cal_wave swing = {.rate = 2.0};
     static const double middle[3] = {0.5, 0.0, 0.0}, post[3] = {0.8, 0.5, 0.0};
     int joint;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const int bat = add_body(builder, "bat", CAL_GROUND, none, 1.0, CAL_REVOLUTE, up, &swing.rate, &joint);
     add_shape(builder, bat, CAL_BOX, middle, 0.5, 0.03, 0.03, 0.0);
     add_shape(builder, CAL_GROUND, CAL_BOX, post, 0.1, 0.1, 0.1, 0.0);
     add_motion(builder, joint, &swing);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     cal_error error = {CAL_OK, ""};
     assert_int_equal(cal_world_advance(world, 1.0, &error), CAL_NOT_CONVERGED);
     assert_non_null(strstr(error.text, "drives bodies into each other"));
