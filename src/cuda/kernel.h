@@ -33,9 +33,9 @@ enum {
     CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
 };
 static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have room there");
-// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): as many as a multiprocessor has room for.
+// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): a multiprocessor has CAL_PART_TEAMS.
 // The warp that needs most of them keeps some rows on chip, behind three segments.
-enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4, CAL_PORT_ROWS = 6 };
+enum { CAL_PART_ROLES = 3, CAL_PORT_ROWS = 6 };
 enum { CAL_ROLES_DOUBLES = 3 * CAL_SEGMENT_DOUBLES + CAL_PORT_ROWS * CAL_WIDTH };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
