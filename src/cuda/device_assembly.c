@@ -15,7 +15,7 @@ static cal_status find_bands(cal_device_bands* own, const cal_join_crew* by, con
         cal_schedule_count_heights(s, count);
         own->count = cal_schedule_find_bands(by, count, heights, bands);
     }
-    for (int b = 0; b < own->count; b++) {
+    for (int b = 0; !status && b < own->count; b++) {
         const cal_join_band* of = &bands[b];
         own->bands[b].of = *of;
         for (int i = 0; i < of->heights; i++) band[of->first_height + i] = b;
