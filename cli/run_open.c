@@ -272,8 +272,9 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
     def->algorithm = o->algorithm;
     def->schedule = o->schedule;
     if (strcmp(o->algorithm, "auto") == 0) {
-        // Ensembles, and systems that touch others, have aba.
-        def->algorithm = r->kind == CAL_KIND_MODEL ? cal_algorithm_of(r->model) : "aba";
+        // Ensembles, and systems that touch others, have aba; implicit needs it.
+        const bool free = r->kind == CAL_KIND_MODEL && strcmp(def->solver, "implicit") != 0;
+        def->algorithm = free ? cal_algorithm_of(r->model) : "aba";
         def->schedule = strcmp(def->algorithm, "assembly") == 0 ? "device" : NULL;
     }
     if (!isnan(o->tol)) def->relative = o->tol;

@@ -322,6 +322,9 @@ static void chooses_algorithms_for_a_gpu(void** unused) {
     run_to_hash("sim chain:n=8 --algorithm auto --time 0.1 --json", chosen, &used);
     run_to_hash("sim chain:n=8 --time 0.1 --json", named, &used);
     assert_string_equal(chosen, named);
+    run_to_hash("sim chain:n=600 --algorithm auto --solver implicit --time 0.002 --json", chosen, &used);
+    run_to_hash("sim chain:n=600 --solver implicit --time 0.002 --json", named, &used);
+    assert_string_equal(chosen, named);
     cal_test_expect_mistake("sim chain --algorithm auto --schedule 4", "--algorithm assembly");
 }
 
