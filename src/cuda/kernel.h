@@ -91,6 +91,7 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 #define CAL_BOUNDS(threads, blocks)
 #define CAL_APART
 extern _Thread_local double cal_emulated_memory[];
+extern _Thread_local int cal_emulated_launches; // so many were played
 #define CAL_FAST_MEMORY cal_emulated_memory
 // Teams of a trunk keep theirs while others work.
 #define CAL_COLUMN_MEMORY (cal_emulated_memory + CAL_OWN_WARP / CAL_TEAM_WARPS % CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES)
@@ -98,7 +99,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_TEAMS(name, phase_of, phases, warps, device, teams, doubles, work)                                  \
     do {                                                                                                               \
         const int threads = (warps)*CAL_WIDTH;                                                                         \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (phases); phase++)                                                             \
                 for (int i = 0; i < threads; i++) {                                                                    \
@@ -110,7 +111,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_PHASED(name, phase_of, warps, device, teams, doubles, work)                                         \
     do {                                                                                                               \
         const int threads = (warps)*CAL_WIDTH;                                                                         \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (work)->phase_count; phase++)                                                  \
                 for (int i = 0; i < threads; i++) {                                                                    \
@@ -129,12 +130,12 @@ extern _Thread_local double cal_emulated_memory[];
                         stage_of(work, trunk_column(work, team), trunk_level(work, team), stage, phase);               \
                     }                                                                                                  \
     }
-#define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
+#define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), cal_emulated_launches++, name(work))
 // Teams of a descent, which wait for each other on a device, come one after the other, parents first.
 #define CAL_DESCENT_KERNEL(name, ahead, phase_of, phases)
 #define CAL_LAUNCH_DESCENT(name, phase_of, phases, device, work)                                                       \
     do {                                                                                                               \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (work)->descent_count; team++)                                                       \
             for (int phase = 0; phase < (phases); phase++)                                                             \
                 for (int i = 0; i < CAL_HALF_TEAM * CAL_WIDTH; i++) {                                                  \
@@ -152,7 +153,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_ROLE_HEARS(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (cal_emulated_thread = 0; cal_emulated_thread < (warps)*CAL_WIDTH; cal_emulated_thread++) kernel(*(work)); \
     } while (0)
 #define CAL_EXTERN_C
