@@ -61,7 +61,8 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          "largest step of the others, 0: no bound",
          0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &o->algorithm, "NAME",
-         "how accelerations are computed; auto: as an H200 is faster", 0, 0, algorithm_choice},
+         "how accelerations are computed; auto: aba, or assembly where a GPU is faster with it", 0, 0,
+         algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &o->schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"slow-band", CAL_OPTION_COUNT, &o->slow_band, "N", "armstrong with rk4 or euler: steps between new rotations",
@@ -275,7 +276,10 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
         // Ensembles, and systems that touch others, have aba; implicit needs it.
         const bool free = r->kind == CAL_KIND_MODEL && strcmp(def->solver, "implicit") != 0;
         def->algorithm = free ? cal_algorithm_of(r->model) : "aba";
-        def->schedule = strcmp(def->algorithm, "assembly") == 0 ? "device" : NULL;
+        if (strcmp(def->algorithm, "assembly") != 0)
+            def->schedule = NULL;
+        else if (def->schedule == NULL)
+            def->schedule = "device";
     }
     if (!isnan(o->tol)) def->relative = o->tol;
     def->slow_band = (int)o->slow_band;
