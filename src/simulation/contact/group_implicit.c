@@ -135,38 +135,6 @@ static double measure(const cal_group* group, const double* a, const double* b, 
     return most;
 }
 
-// Units of which spin matters to nothing are followed without it until `respin` (unspun.h).
-static void unspin(cal_group_work* w, double* q, double* v) {
-    memset(w->turned, 0, 3 * (size_t)w->group->unit_count * sizeof *w->turned);
-    w->nutation = 0.0;
-    for (int i = 0; i < w->group->unit_count; i++) {
-        const cal_group_member* unit = &w->group->units[i];
-        if (unit->ops->unspin != NULL)
-            w->nutation = fmax(w->nutation, unit->ops->unspin(unit, q + unit->first_q, v + unit->first_v));
-    }
-}
-
-// The step has failed where there is no q.
-static void respin(const cal_group_work* w, double* q, double* v) {
-    double no_bow[CAL_QUIET_SIZE] = {0};
-    for (int i = 0; i < w->group->unit_count; i++) {
-        const cal_group_member* unit = &w->group->units[i];
-        if (unit->ops->respin == NULL) continue;
-        double* bow = w->report->bow != NULL ? w->report->bow + unit->first_v : no_bow;
-        if (q != NULL)
-            unit->ops->respin(unit, w->turned + 3 * i, q + unit->first_q, v + unit->first_v, bow);
-        else
-            unit->ops->respin(unit, w->turned + 3 * i, NULL, NULL, NULL);
-    }
-}
-
-// How far they have turned.
-static void take_turns(cal_group_work* w, const double* along, double h) {
-    for (int i = 0; i < w->group->unit_count; i++)
-        for (int k = 0; w->group->units[i].ops->respin != NULL && k < 3; k++)
-            w->turned[3 * i + k] = h * along[w->group->units[i].first_v + 3 + k];
-}
-
 // Moves q along a velocity, takes over another one, and reports the impulses.
 static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along, double* velocity,
                          double h, double solved, double driven, cal_error* error) {
@@ -174,7 +142,7 @@ static cal_status accept(cal_group_work* w, double time, double* q, double* v, c
     const cal_status status = cal_group_displace(w->group, time + h, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
-    take_turns(w, along, h);
+    cal_work_take_turns(w, along, h);
     cal_work_calm(w, v, h, solved, velocity);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
@@ -673,9 +641,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    unspin(&w, q, v);
+    cal_work_unspin(&w, q, v);
     const cal_status status = take_step(&w, interval, q, v, error);
-    respin(&w, status == CAL_OK ? q : NULL, v);
+    cal_work_respin(&w, status == CAL_OK ? q : NULL, v);
     return status;
 }
 

@@ -34,6 +34,35 @@ double cal_group_speed(const cal_group* group, const double* v) {
     return most;
 }
 
+void cal_work_unspin(cal_group_work* w, double* q, double* v) {
+    memset(w->turned, 0, 3 * (size_t)w->group->unit_count * sizeof *w->turned);
+    w->nutation = 0.0;
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->ops->unspin != NULL)
+            w->nutation = fmax(w->nutation, unit->ops->unspin(unit, q + unit->first_q, v + unit->first_v));
+    }
+}
+
+void cal_work_respin(const cal_group_work* w, double* q, double* v) {
+    double no_bow[CAL_QUIET_SIZE] = {0};
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->ops->respin == NULL) continue;
+        double* bow = w->report->bow != NULL ? w->report->bow + unit->first_v : no_bow;
+        if (q != NULL)
+            unit->ops->respin(unit, w->turned + 3 * i, q + unit->first_q, v + unit->first_v, bow);
+        else
+            unit->ops->respin(unit, w->turned + 3 * i, NULL, NULL, NULL);
+    }
+}
+
+void cal_work_take_turns(cal_group_work* w, const double* along, double h) {
+    for (int i = 0; i < w->group->unit_count; i++)
+        for (int k = 0; w->group->units[i].ops->respin != NULL && k < 3; k++)
+            w->turned[3 * i + k] = h * along[w->group->units[i].first_v + 3 + k];
+}
+
 // Moves q along v, onto what the units' constraints allow.
 cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
                               double* out, cal_error* error) {
