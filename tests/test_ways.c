@@ -241,6 +241,34 @@ static void light_ellipsoids_carry_a_heavy_box(void** unused) {
     cal_model_destroy(model);
 }
 
+// A cylinder that another one has hit turns from one side of its rim over its face to the other, and comes to lie: 7e-6 of the size on the way, between
+// two points that are the deepest at its ends.
+static void a_face_that_comes_to_lie_does_not_overlap(void** unused) {
+    (void)unused;
+    look("<mujoco><custom><numeric name='friction' data='0.5'/><numeric name='restitution' data='0'/></custom>"
+         "<worldbody><geom type='plane' size='0 0 1'/>"
+         "<body pos='0.16775 -0.17298 0.3' quat='-1.2002 -1.3369 2.4649 -0.89224'><freejoint/>"
+         "<geom type='cylinder' size='0.040292 0.02097' mass='0.1'/></body>"
+         "<body pos='0.16614 -0.17788 0.5' quat='-0.29245 -0.43991 -0.80579 1.6905'><freejoint/>"
+         "<geom type='cylinder' size='0.0055881 0.039557' mass='0.1'/></body></worldbody></mujoco>",
+         "a face that comes to lie", 0.34, 1000, 0.03995, 1e-5);
+}
+
+// Ellipsoids that fly low over a floor: one is well above it at both ends of a way, and where it is nearest between them its cubic was off by 3.3e-6 of
+// the size.
+static void what_flies_low_does_not_overlap(void** unused) {
+    (void)unused;
+    look("<mujoco><custom><numeric name='friction' data='0'/><numeric name='restitution' data='0.3'/></custom>"
+         "<worldbody><geom type='plane' size='0 0 1'/>"
+         "<body pos='-0.0036935 0.0045957 0.3' quat='1.5591 1.3716 1.4518 0.018243'><freejoint/>"
+         "<geom type='ellipsoid' size='0.040275 0.050043 0.020283' mass='0.1'/></body>"
+         "<body pos='0.16666 0.0028539 0.3' quat='-0.14948 -0.056243 -0.42884 -0.21453'><freejoint/>"
+         "<geom type='ellipsoid' size='0.045873 0.05108 0.026165' mass='0.1'/></body>"
+         "<body pos='0.0038117 0.0068179 0.5' quat='-0.99536 0.44853 2.4679 -1.2847'><freejoint/>"
+         "<geom type='ellipsoid' size='0.039248 0.045258 0.059695' mass='0.1'/></body></worldbody></mujoco>",
+         "ellipsoids that fly low", 0.47, 1000, 0.050043, 1e-5);
+}
+
 // What parts from a group is hit again, whichever loop looks for it: the retroactive one took pairs for a group's that had ended.
 static void nothing_falls_through_the_floor_in_any_loop(void** unused) {
     (void)unused;
@@ -279,6 +307,8 @@ int main(void) {
         cmocka_unit_test(teeth_of_gears_do_not_overlap),
         cmocka_unit_test(boxes_do_not_sink_into_steep_ground),
         cmocka_unit_test(light_ellipsoids_carry_a_heavy_box),
+        cmocka_unit_test(a_face_that_comes_to_lie_does_not_overlap),
+        cmocka_unit_test(what_flies_low_does_not_overlap),
         cmocka_unit_test(nothing_falls_through_the_floor_in_any_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
