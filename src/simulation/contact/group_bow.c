@@ -153,10 +153,11 @@ static bool is_near(const cal_group_work* w, const cal_group_contact* contact, c
     return fmin(contact->gap, end) < -allowed;
 }
 
-// How far the point of a contact goes on a body, from one end of the way to the other; less than nothing where the body has no pose there.
-static double slide_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side) {
+// How far the point of a contact goes on a body, from one end of the way to the other: its length.
+static double slide_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side,
+                       double d[3]) {
     const int body = from->body[side];
-    double there[2][3], d[3];
+    double there[2][3];
     for (int end = 0; end < 2; end++) {
         const double* pose = (end == 0 ? w->far.poses : w->cache.poses) + 7 * body;
         const cal_group_contact* contact = end == 0 ? from : to;
@@ -170,9 +171,10 @@ static double slide_of(const cal_group_work* w, const cal_group_contact* from, c
 }
 
 // By how much a normal turns on a body from one end of the way to the other.
-static double lean_on(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side) {
+static double lean_on(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side,
+                      double d[3]) {
     const double *pose = w->far.poses + 7 * from->body[side], *to_pose = w->cache.poses + 7 * from->body[side];
-    double there[2][3], d[3], R[9];
+    double there[2][3], R[9];
     memcpy(there[0], from->normal, sizeof there[0]);
     memcpy(there[1], to->normal, sizeof there[1]);
     if (!cal_same_bits(pose + 3, to_pose + 3, 4 * sizeof *pose)) {
@@ -188,28 +190,31 @@ static double lean_on(const cal_group_work* w, const cal_group_contact* from, co
 // By how much it does so on both bodies: that of a face stays on one. What does not move is asked first, since it is cheapest.
 static double leaning_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to) {
     const int first = w->group->unit_of_body[from->body[1]] < 0;
-    const double least = lean_on(w, from, to, first);
-    return least > 0.0 ? fmin(least, lean_on(w, from, to, 1 - first)) : 0.0;
+    double d[3];
+    const double least = lean_on(w, from, to, first, d);
+    return least > 0.0 ? fmin(least, lean_on(w, from, to, 1 - first, d)) : 0.0;
 }
 
-// How much deeper than its cubic a gap may go on the way: what may overlap, less what it does where that is least, after it was bowed.
+// How much deeper than its cubic a gap may go on the way: what may overlap, less what it does where that is least, after it was bowed. What overlaps by
+// more at an end, because it came from other groups, does so near it, whatever the way.
 static double room_of(double from, double rate, double to, double to_rate, double h, double allowed) {
     double b[CAL_CUBIC_TERMS], s;
     cal_curve_hermite(h, from, rate, to, to_rate, b);
-    const double least = fmin(fmin(from, to), fmax(cal_curve_least(b, &s), -allowed));
-    return fmax(least + allowed / known_to, 0.0);
+    const double most = allowed / known_to, least = fmin(fmin(from, to), fmax(cal_curve_least(b, &s), -allowed));
+    return least < -most ? most - allowed : least + most;
 }
 
 // Whether the point of a contact goes over a face, along a rim or from one end of an edge to the other: further on a body than the normal leans
-// there on any surface whose cubics are trusted. What touches on the way is none of the points that cubics are of: their gaps differ by how
+// that way on any surface whose cubics are trusted. What touches on the way is none of the points that cubics are of: their gaps differ by how
 // far the body leans, times how far the point goes.
 static bool goes_over(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to,
                       double room) {
     for (int side = 0; side < 2; side++) {
-        const double lean = lean_on(w, from, to, side), slide = lean > 0.0 ? slide_of(w, from, to, side) : 0.0;
-        double arm[3];
+        double lean[3], slide[3] = {0}, arm[3];
+        if (lean_on(w, from, to, side, lean) > 0.0) slide_of(w, from, to, side, slide);
         for (int i = 0; i < 3; i++) arm[i] = from->point[side][i] - w->far.poses[7 * from->body[side] + i];
-        if (slide * lean > room && slide > widest * sqrt(cal_dot3(arm, arm)) * lean) return true;
+        const double along = fabs(cal_dot3(lean, slide));
+        if (along > room && cal_dot3(slide, slide) > widest * sqrt(cal_dot3(arm, arm)) * along) return true;
     }
     return false;
 }
@@ -236,7 +241,8 @@ static bool is_off(const cal_group_work* w, const cal_group_contact* from, const
     if (2.0 * levers * turns > room && goes_over(w, from, to, room)) return true;
     const double corner = 1e-6 * w->group->length, leaning = levers > corner ? leaning_of(w, from, to) : 0.0;
     if (curved * sum <= 384.0 * room && leaning == 0.0) return false;
-    const double slides[2] = {slide_of(w, from, to, 0), slide_of(w, from, to, 1)};
+    double d[3];
+    const double slides[2] = {slide_of(w, from, to, 0, d), slide_of(w, from, to, 1, d)};
     return sum > 384.0 * room || leaning * fmax(slides[0], slides[1]) > room ||
            (curved * sum > 384.0 * room && slides[0] > corner && slides[1] > corner);
 }

@@ -229,9 +229,14 @@ static double find_dip(const pair_look* from, const pair_look* to, double h, boo
                 const double to_rate = rate_of(to, same);
                 double b[CAL_CUBIC_TERMS];
                 cal_curve_hermite(h, contact->gap, rate, same->gap, to_rate, b);
-                if (!has_turned_over(to, contact, same, h))
+                if (!has_turned_over(to, contact, same, h)) {
+                    // Of what turns fast, one face or edge may have taken over from another though the normal hardly tells: then the gap goes as deep as its tangents.
+                    double meeting = 0.5;
+                    const double tangents =
+                        apart ? depth_of_kink(h, contact->gap, rate, same->gap, to_rate, &meeting) : 0.0;
                     dip = -cal_curve_least(b, &there);
-                else if (apart && is_kink_near(h, contact->gap, rate, same->gap, to_rate))
+                    if (tangents > dip) dip = tangents, there = meeting;
+                } else if (apart && is_kink_near(h, contact->gap, rate, same->gap, to_rate))
                     dip = (double)INFINITY;
                 else
                     dip = depth_of_kink(h, contact->gap, rate, same->gap, to_rate, &there);
