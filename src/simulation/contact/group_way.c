@@ -240,8 +240,8 @@ static double find_dip(const pair_look* from, const pair_look* to, double h, boo
                     dip = (double)INFINITY;
                 else
                     dip = depth_of_kink(h, contact->gap, rate, same->gap, to_rate, &there);
-            } else // as it comes or goes, it tells by itself
-                dip = -(contact->gap + (end == 0 ? 0.5 : -0.5) * h * rate);
+            } else // as it comes or goes, it tells by itself: half of the way, or where looks are far apart all of it
+                dip = -(contact->gap + (apart ? 1.0 : 0.5) * (end == 0 ? h : -h) * rate);
             if (dip > deepest) deepest = dip, *s = there;
         }
     }
