@@ -299,6 +299,39 @@ static void what_flies_low_does_not_overlap(void** unused) {
          "ellipsoids that fly low", 0.47, 1000, 0.050043, 1e-5);
 }
 
+// What is up to a thousand million times heavier lies on a body of 1 kg, which carries it: the contact problem was solved to mass ratios of a million,
+// 20 % of the energy were missing at 10⁷, and from 10⁸ on there was none.
+static void light_bodies_carry_what_is_a_billion_times_heavier(void** unused) {
+    (void)unused;
+    static const char* const kinds[] = {"type='sphere' size='.1'", "type='box' size='.1 .1 .1'"};
+    for (int kind = 0; kind < 2; kind++)
+        for (double ratio = 1e7; ratio < 2e9; ratio *= 10.0) {
+            char text[1000], name[64];
+            cal_error error;
+            cal_sim_def def = cal_default_sim_def();
+            cal_sim* sim = NULL;
+            cal_energy_balance balance;
+            double poses[14];
+            snprintf(name, sizeof name, "%s %g", kind == 0 ? "balls" : "boxes", ratio);
+            snprintf(text, sizeof text,
+                     "<mujoco><option gravity='0 0 -10'/><custom><numeric name='friction' data='0.5'/></custom>"
+                     "<worldbody><geom type='plane' size='0 0 1'/>"
+                     "<body pos='0 0 .1001'><freejoint/><geom %s mass='1'/></body>"
+                     "<body pos='0 0 .3002'><freejoint/><geom %s mass='%g'/></body></worldbody></mujoco>",
+                     kinds[kind], kinds[kind], ratio);
+            cal_model* model = read(text);
+            if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
+            if (cal_sim_advance(sim, 2.0, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
+            assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
+            cal_test_expect_below(fabs(poses[2] - 0.1), 1e-6, "height of the light one of", name);
+            cal_test_expect_below(fabs(poses[9] - 0.3), 1e-6, "height of the heavy one of", name);
+            assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+            cal_test_expect_below(fabs(balance.error), 1e-3 * balance.exchanged, "error of the account", name);
+            cal_sim_destroy(sim);
+            cal_model_destroy(model);
+        }
+}
+
 // What parts from a group is hit again, whichever loop looks for it: the retroactive one took pairs for a group's that had ended.
 static void nothing_falls_through_the_floor_in_any_loop(void** unused) {
     (void)unused;
@@ -340,6 +373,7 @@ int main(void) {
         cmocka_unit_test(a_face_that_comes_to_lie_does_not_overlap),
         cmocka_unit_test(what_is_hit_does_not_overlap),
         cmocka_unit_test(what_flies_low_does_not_overlap),
+        cmocka_unit_test(light_bodies_carry_what_is_a_billion_times_heavier),
         cmocka_unit_test(nothing_falls_through_the_floor_in_any_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
