@@ -332,6 +332,32 @@ static void light_bodies_carry_what_is_a_billion_times_heavier(void** unused) {
         }
 }
 
+// Of seven balls on each other each is ten to a hundred times heavier than the one below it, the last one 10⁹ times than the first.
+static void balls_carry_ever_heavier_ones(void** unused) {
+    (void)unused;
+    enum { COUNT = 7 };
+    static const double masses[COUNT] = {1.0, 10.0, 1e2, 1e3, 1e5, 1e7, 1e9};
+    char text[2000];
+    cal_error error;
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    double poses[7 * COUNT];
+    int at = snprintf(text, sizeof text, "<mujoco><worldbody><geom type='plane' size='0 0 1'/>");
+    for (int i = 0; i < COUNT; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "<body pos='0 0 %g'><freejoint/><geom type='sphere' size='.1' mass='%g'/></body>",
+                       0.1001 + 0.2001 * i, masses[i]);
+    snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
+    cal_model* model = read(text);
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, 1.0, &error) != CAL_OK) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
+    for (int i = 0; i < COUNT; i++)
+        cal_test_expect_below(fabs(poses[7 * i + 2] - 0.1 - 0.2 * i), 1e-6, "height", "a ball");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // What parts from a group is hit again, whichever loop looks for it: the retroactive one took pairs for a group's that had ended.
 static void nothing_falls_through_the_floor_in_any_loop(void** unused) {
     (void)unused;
@@ -374,6 +400,7 @@ int main(void) {
         cmocka_unit_test(what_is_hit_does_not_overlap),
         cmocka_unit_test(what_flies_low_does_not_overlap),
         cmocka_unit_test(light_bodies_carry_what_is_a_billion_times_heavier),
+        cmocka_unit_test(balls_carry_ever_heavier_ones),
         cmocka_unit_test(nothing_falls_through_the_floor_in_any_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

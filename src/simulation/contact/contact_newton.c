@@ -137,20 +137,21 @@ static scale scale_of(cal_problem* p, const double* target, const double* v) {
     return s;
 }
 
-// The least compliance over a contact's own response, by how much less the heavier side of any contact answers than the contact.
+// The least compliance over a contact's own response, by how much less than a contact the heaviest of what touches answers.
 static double least_share_of(const cal_problem* p) {
-    double least = 1.0;
+    double least = INFINITY, most = 0.0;
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
+        most = fmax(most, touch->response);
         for (int side = 0; side < 2; side++) {
             if (touch->unit[side] < 0) continue;
             const int n = CAL_FRAME_ROWS * p->size[touch->unit[side]];
             double own = 0.0;
             for (int i = 0; i < n; i++) own += touch->jacobian[side][i] * touch->answer[side][i];
-            if (own > 0.0) least = fmin(least, own / (CAL_FRAME_ROWS * touch->response));
+            if (own > 0.0) least = fmin(least, own / CAL_FRAME_ROWS);
         }
     }
-    return least_compliance * fmin(1.0, heaviest * least);
+    return least_compliance * (heaviest * least < most ? heaviest * least / most : 1.0);
 }
 
 static void set_compliance(cal_problem* p, double share) {
