@@ -271,7 +271,7 @@ static cal_status follow_pair(const cal_group_work* w, const cal_group_way* way,
     int left = SHARES, more = 0;
     cal_status status = find_end_speed(w, way, bodies, &speed, error);
     memcpy(places, shares, sizeof shares);
-    for (int i = 0; i < 3; i++) room[i].s = -1.0, room[i].depth = 0.0;
+    for (int i = 0; i < 3; i++) room[i].s = -1.0, room[i].depth = 0.0, room[i].count = 0;
     while (status == CAL_OK && left > 0) {
         const double s = places[left - 1];
         if (ahead->s == s) {
