@@ -609,9 +609,12 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     if (!w->halved) cal_contact_cache_swap(&w->cache, &w->far);
-    // What overlaps after a hit is parted in the next step: in an instant it would be moved at any speed.
-    status = w->jolt > 0.0 ? cal_contact_cache_find(&w->cache, group, interval->time, q, w->margin, error)
-                           : cal_work_part(w, interval->time, q, v, error);
+    // What overlaps after a hit by more than two bodies go in such a step, each by what may overlap, and overlapped before, is parted in the next one: in
+    // an instant it would be moved at any speed.
+    if (w->jolt > 0.0) status = cal_contact_cache_find(&w->cache, group, interval->time, q, w->margin, error);
+    if (status == CAL_OK &&
+        (!(w->jolt > 0.0) || cal_contact_cache_deepest(&w->cache) <= 3.0 * CAL_WORK_OVERLAP * group->length))
+        status = cal_work_part(w, interval->time, q, v, error);
     if (status == CAL_OK && w->halved && !w->begin_known)
         status = cal_contact_cache_find(&w->far, group, interval->time - h, w->start_q, w->margin, error);
     if (status == CAL_OK) status = cal_work_slow_down(w, interval->time, h, q, v, error);
