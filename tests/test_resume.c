@@ -266,6 +266,77 @@ static void scenes_go_on(void** unused) {
     expect_complaint("stack:n=3 --time 1 --resume scene.cal", 2, "not in this world");
 }
 
+// Waits until a process hears a signal itself, or has ended.
+static void wait_for_handler(pid_t process, int signal_number) {
+    const struct timespec pause = {0, 5000000};
+    siginfo_t end = {0};
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)process);
+    for (bool hears = false; !hears && !end.si_pid; nanosleep(&pause, NULL)) {
+        FILE* file = fopen(path, "r");
+        while (file && fgets(line, sizeof line, file))
+            if (strncmp(line, "SigCgt:", 7) == 0) hears = strtoull(line + 7, NULL, 16) >> (signal_number - 1) & 1;
+        if (file) fclose(file);
+        assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+}
+
+// As finish, with a limit: a run that does not hear a signal ends the test, and not it alone.
+static int finish_soon(pid_t process, const char* what) {
+    const struct timespec pause = {0, 20000000};
+    enum { MINUTES = 10, LOOKS_PER_MINUTE = 3000 };
+    siginfo_t end = {0};
+    for (int i = 0; i < MINUTES * LOOKS_PER_MINUTE && !end.si_pid; i++, nanosleep(&pause, NULL))
+        assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    if (!end.si_pid) kill(process, SIGKILL);
+    if (!end.si_pid) fail_msg("calder sim %s does not end", what);
+    return finish(process);
+}
+
+// A signal ends an advance on its way, here one of hours of the clock: what there is is whole, and the run goes on from there with the bits that it would
+// have had.
+static void signals_end_an_advance(void** unused) {
+    (void)unused;
+    static const struct {
+        const char* run;
+        int signal;
+        bool saves;
+    } runs[] = {{"chain:n=300", SIGINT, true},
+                {"random:n=40,seed=7 --solver rkf --machine threads:2", SIGTERM, true},
+                {"humanoid", SIGINT, true},
+                {"stack:kind=wall,n=3 --loop retroactive", SIGINT, true},
+                {"stack:kind=wall,n=3 --loop conservative", SIGTERM, true},
+                {"atoms:n=300 --machine threads:2", SIGINT, true},
+                {"chain:n=30 --batch 8", SIGINT, false},
+                {"rail --rps 4", SIGINT, false}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[512], whole[17], resumed[17];
+        unlink("cut.cal");
+        snprintf(arguments, sizeof arguments, "%s --time 1e5 --fps 1e-5 --json --out cut.csv%s", runs[i].run,
+                 runs[i].saves ? " --checkpoint cut.cal --every 1e6" : "");
+        const pid_t process = begin(arguments);
+        wait_for_handler(process, runs[i].signal);
+        kill(process, runs[i].signal);
+        const int status = finish_soon(process, runs[i].run);
+        char *err = read_text("err"), *out = read_text("out"), *table = read_text("cut.csv");
+        if (status != 1 || !strstr(err, "calder: interrupted at ")) fail_msg("%s: %d: %s", runs[i].run, status, err);
+        const char* at = strstr(out, "\"time\": ");
+        assert_true(at && strstr(out, "\"interrupted\": true") && out[strlen(out) - 1] == '\n');
+        assert_true(table[0] && table[strlen(table) - 1] == '\n');
+        const double time = strtod(at + strlen("\"time\": "), NULL);
+        assert_true(time >= 0 && time < 1e5);
+        free(err), free(out), free(table);
+        if (!runs[i].saves) continue;
+        snprintf(arguments, sizeof arguments, "%s --json --time %.17g", runs[i].run, time + 0.05);
+        run_well(arguments);
+        read_hash(whole);
+        strcat(arguments, " --resume cut.cal");
+        run_well(arguments);
+        read_hash(resumed);
+        if (strcmp(whole, resumed) != 0) fail_msg("%s: %s after %g s, not %s", runs[i].run, resumed, time, whole);
+    }
+}
+
 static void names_every_mistake(void** unused) {
     (void)unused;
     run_well("chain:n=3 --time 1 --fps 10 --out run.csv --checkpoint run.cal");
@@ -312,6 +383,7 @@ int main(void) {
         cmocka_unit_test(names_a_rank_that_does_not_end),
         cmocka_unit_test(makes_a_run_longer),
         cmocka_unit_test(scenes_go_on),
+        cmocka_unit_test(signals_end_an_advance),
         cmocka_unit_test(names_every_mistake),
     };
     return cmocka_run_group_tests(tests, create_folder, NULL);
