@@ -97,9 +97,9 @@ struct cal_model {
     // Of dampers, springs and servos of joints over the inertia that they move, and of a medium's drag over the mass that it holds, at the
     // start, 1/s.
     double fastest_rate;
-    uint32_t disabled;   // CAL_PART_… that were left out
-    bool can_touch;      // cal_model_can_touch
-    int start;           // keyframe that the start values are from, or CAL_NONE
+    uint32_t disabled; // CAL_PART_… that were left out
+    bool can_touch;    // cal_model_can_touch
+    int start;         // keyframe that the start values are from, or CAL_NONE
 };
 
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
