@@ -339,7 +339,8 @@ static void signals_end_an_advance(void** unused) {
         snprintf(arguments, sizeof arguments, "%s --json --time %.17g", runs[i].run, time + 0.05);
         run_well(arguments);
         read_hash(whole);
-        strcat(arguments, " --resume cut.cal");
+        const size_t length = strlen(arguments);
+        snprintf(arguments + length, sizeof arguments - length, " --resume cut.cal");
         run_well(arguments);
         read_hash(resumed);
         if (strcmp(whole, resumed) != 0) fail_msg("%s: %s after %g s, not %s", runs[i].run, resumed, time, whole);
