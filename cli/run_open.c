@@ -270,6 +270,7 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
     const cal_run_options* o = r->options;
     const double timestep = r->model ? cal_model_timestep(r->model) : 0.0;
     def->solver = o->solver ? o->solver : solver;
+    def->interrupt = r->interrupt;
     def->algorithm = o->algorithm;
     def->schedule = o->schedule;
     if (strcmp(o->algorithm, "auto") == 0) {
@@ -294,6 +295,7 @@ static void read_events(cal_opened* r) {
     const cal_run_options* o = r->options;
     const double tolerance = isnan(o->tol) ? cal_default_sim_def().relative : o->tol;
     r->world = cal_default_world_def();
+    r->world.interrupt = r->interrupt;
     while (strcmp(loops[r->world.loop], o->loop) != 0) r->world.loop++;
     if (o->step > 0) r->world.step = o->step;
     r->world.group_tolerance = tolerance;
@@ -404,6 +406,7 @@ static int open_randomized(cal_opened* r, cal_error* error) {
     def.hypotheses = (int)o->hypotheses;
     def.adaptive = o->adapt;
     def.deadline = o->deadline;
+    def.interrupt = r->interrupt;
     const double limit = cal_rps_limit(def.stabilize, def.method, def.step);
     if (limit > 0 && def.gain >= limit && cal_is_first_rank())
         cal_complain(0,

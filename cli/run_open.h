@@ -51,7 +51,8 @@ cal_run_options cal_default_run_options(void);
 void cal_run_options_add(cal_run_options* options, cal_option_table* table);
 
 typedef struct cal_opened {
-    const char* name; // as the user wrote it
+    cal_interrupt_callback* interrupt; // of the run; NULL: none
+    const char* name;                  // as the user wrote it
     const cal_run_options* options;
     const struct cal_option_table* table; // which of them were given
     cal_kind kind;

@@ -20,7 +20,7 @@ static void print_details(void) {
         "\n"
         "The energy balance is what work, losses and the change of energy do not add up to, relative to the energy\n"
         "exchanged; a run in which it explodes stops and exits with 1. Wall time is the run's own, without writing.\n"
-        "Ctrl-C, SIGTERM and a terminal that goes finish the frame, write what there is and exit with 1.\n");
+        "Ctrl-C, SIGTERM and a terminal that goes end it at the present step, write what there is and exit with 1.\n");
 }
 
 // Two options must not name the same file.

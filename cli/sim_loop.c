@@ -53,6 +53,12 @@ static void note_interrupt(int signal_number) {
     interrupt_seen = 1;
 }
 
+// An advance ends where it is.
+static bool is_interrupted(void* user) {
+    (void)user;
+    return interrupt_seen;
+}
+
 static void release(loop* l) {
     if (l->plot_file && !l->plot) fclose(l->plot_file);
     cal_whole_file_close(l->plot, false, NULL);
@@ -245,6 +251,12 @@ static int simulate(loop* l) {
         const double time = fmin(fmin(next, due), cal_events_due(&l->events));
         cal_error error = {CAL_OK, ""};
         error.status = cal_run_advance(l->run, time, &error);
+        if (error.status == CAL_INTERRUPTED) {
+            // All ranks are at the same state. It has no row in a recording, whose rows are those of the run that goes on from here.
+            l->interrupted = true;
+            if (cal_run_can(l->run, CAL_RUN_ENERGY)) status = cal_ranks_agree(measure_energy(l));
+            break;
+        }
         if (error.status == CAL_OK) {
             now = time;
             status = cal_events_apply(&l->events, l->run);
@@ -398,6 +410,7 @@ static void report_run(const loop* l, cal_facts* report) {
     cal_facts_line(report, "state hash", "%016llx", (unsigned long long)hash);
     report_files(l, report);
     cal_facts_boolean(report, "interrupted", l->interrupted);
+    if (l->interrupted) cal_facts_line(report, "interrupted", "at t = %g s, of %g s", time, o->time);
 }
 
 static int print(const loop* l) {
@@ -420,6 +433,7 @@ static int print(const loop* l) {
 int cal_sim_loop(cal_opened* opened, const cal_sim_options* options) {
     loop l = {.options = options, .opened = opened};
     cal_watch_ends(note_interrupt);
+    opened->interrupt = is_interrupted;
     int status = cal_ranks_agree(prepare(&l));
     if (status == CAL_EXIT_DONE) {
         status = simulate(&l);

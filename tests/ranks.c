@@ -428,6 +428,81 @@ static void worlds(cal_machine* machine) {
     }
 }
 
+// The first rank ends advances, at random; what the others say does not count.
+typedef struct bell {
+    cal_random random;
+    int rung;
+} bell;
+
+static bool ring(void* user) {
+    bell* b = user;
+    const bool ends = rank > 0 || cal_random_below(&b->random, 4) == 0;
+    b->rung += ends;
+    return ends;
+}
+
+// All ranks end at the same time, and going on gives the bits of a run that nobody interrupted.
+static void interruptions(const char* name, const char* solver, const char* algorithm, cal_machine* machine) {
+    uint64_t hashes[2] = {0};
+    cal_model* model = NULL;
+    cal_error error = {.text = ""};
+    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2; i++) {
+        bell b = {{5}, 0};
+        cal_sim* sim = NULL;
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = solver, def.algorithm = algorithm, def.machine = machine;
+        if (i == 1) def.interrupt = ring, def.interrupt_user = &b;
+        cal_status status = cal_sim_create(model, &def, &sim, &error);
+        if (status == CAL_OK) status = CAL_INTERRUPTED;
+        int count = 0;
+        for (; status == CAL_INTERRUPTED; count++) {
+            status = cal_sim_advance(sim, 0.1, &error);
+            double ends[2] = {cal_sim_time(sim), -cal_sim_time(sim)};
+            MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+            expect(ends[0] == -ends[1], "ranks were interrupted at different times", name);
+        }
+        expect(status == CAL_OK, "an advance that was interrupted", error.text);
+        expect(i == 0 || count > 1, "nobody was interrupted", name);
+        hashes[i] = cal_sim_hash(sim);
+        cal_sim_destroy(sim);
+    }
+    expect(hashes[0] == hashes[1], "an interruption changes bits", name);
+    cal_model_destroy(model);
+}
+
+static void interrupted_worlds(cal_machine* machine) {
+    uint64_t hashes[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        bell b = {{5}, 0};
+        cal_sim_def systems = cal_default_sim_def();
+        cal_world_def def = cal_default_world_def();
+        cal_world* world = NULL;
+        cal_error error = {.text = ""};
+        cal_world_report report;
+        systems.machine = machine;
+        def.systems = &systems;
+        if (i == 1) def.interrupt = ring, def.interrupt_user = &b;
+        cal_status status = cal_world_generate("atoms:n=60", &def, &world, &error);
+        if (status == CAL_OK) status = cal_world_divide(world, 2 * size + 1, 0.02, &error);
+        if (status == CAL_OK) status = CAL_INTERRUPTED;
+        int count = 0;
+        for (; status == CAL_INTERRUPTED; count++) {
+            status = cal_world_advance(world, 0.3, &error);
+            double ends[2] = {cal_world_time(world), -cal_world_time(world)};
+            MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+            expect(ends[0] == -ends[1], "ranks of a world were interrupted at different times", "atoms");
+        }
+        expect(status == CAL_OK, "a world that was interrupted", error.text);
+        expect(i == 0 || count > 1 || size == 1, "no world was interrupted", "atoms");
+        if (status != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+        cal_world_get_report(world, &report);
+        hashes[i] = report.hash;
+        cal_world_destroy(world);
+    }
+    expect(hashes[0] == hashes[1], "an interruption changes a world's bits", "atoms");
+}
+
 // All ranks share one GPU, which the host plays: instances live there, a share per rank.
 static void devices(void) {
     cal_machine *machine = NULL, *device = NULL, *serial = NULL;
@@ -679,6 +754,10 @@ int main(int argc, char** argv) {
     ensembles("humanoid:floor=0", "rk4", false, machine);
     ensembles("chain:n=4", "gear", true, machine);
     ensembles("fourbar:n=2", "rkf", false, machine);
+    interruptions("mobile:s=3,l=3,o=5", "gear", "aba", machine);
+    interruptions("chain:n=40", "rkf", "assembly", machine);
+    if (cal_solver_help("bdf")) interruptions("random:n=30,seed=5", "bdf", "aba", machine);
+    interrupted_worlds(machine);
     devices();
     forward(machine);
     disagreement(machine);

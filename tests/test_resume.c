@@ -242,8 +242,13 @@ static void expect_end(const char* whole, const char* end, const char* what) {
 // A scene goes on from its checkpoint: the same state, rows and collisions.
 static void scenes_go_on(void** unused) {
     (void)unused;
-    const char* const scenes[] = {"atoms:n=60", "avalanche", "robots:n=2", "stack:kind=pyramid,n=2 --loop conservative",
-                                  "atoms:n=20 --loop retroactive"};
+    const char* const scenes[] = {"atoms:n=60",
+                                  "avalanche",
+                                  "robots:n=2",
+                                  "stack:kind=pyramid,n=2 --loop conservative",
+                                  "atoms:n=20 --loop retroactive",
+                                  "atoms:n=120 --machine threads:2",
+                                  "avalanche:n=120 --machine threads:2"};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         char arguments[256], whole[17], resumed[17];
         snprintf(arguments, sizeof arguments, "%s --time 1 --json --out whole.csv --events whole-events.csv",
@@ -264,6 +269,82 @@ static void scenes_go_on(void** unused) {
     expect_complaint("atoms:n=30 --resume scene.cal", 2, "another definition");
     run_well("stack --time 0.1 --checkpoint scene.cal");
     expect_complaint("stack:n=3 --time 1 --resume scene.cal", 2, "not in this world");
+}
+
+// Waits until a process hears a signal itself, or has ended.
+static void wait_for_handler(pid_t process, int signal_number) {
+    const struct timespec pause = {0, 5000000};
+    siginfo_t end = {0};
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)process);
+    for (bool hears = false; !hears && !end.si_pid; nanosleep(&pause, NULL)) {
+        FILE* file = fopen(path, "r");
+        bool is_shell = false; // which becomes the command, and may hear signals before
+        while (file && fgets(line, sizeof line, file)) {
+            if (strncmp(line, "Name:", 5) == 0) is_shell = strstr(line, "calder") == NULL;
+            if (strncmp(line, "SigCgt:", 7) == 0)
+                hears = !is_shell && strtoull(line + 7, NULL, 16) >> (signal_number - 1) & 1;
+        }
+        if (file) fclose(file);
+        assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+}
+
+// As finish, with a limit: a run that does not hear a signal ends the test, and not it alone.
+static int finish_soon(pid_t process, const char* what) {
+    const struct timespec pause = {0, 20000000};
+    enum { MINUTES = 10, LOOKS_PER_MINUTE = 3000 };
+    siginfo_t end = {0};
+    for (int i = 0; i < MINUTES * LOOKS_PER_MINUTE && !end.si_pid; i++, nanosleep(&pause, NULL))
+        assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    if (!end.si_pid) kill(process, SIGKILL);
+    if (!end.si_pid) fail_msg("calder sim %s does not end", what);
+    return finish(process);
+}
+
+// A signal ends an advance on its way, here one of hours of the clock: what there is is whole, and the run goes on from there with the bits that it would
+// have had.
+static void signals_end_an_advance(void** unused) {
+    (void)unused;
+    static const struct {
+        const char* run;
+        int signal;
+        bool saves;
+    } runs[] = {{"chain:n=300", SIGINT, true},
+                {"random:n=40,seed=7 --solver rkf --machine threads:2", SIGTERM, true},
+                {"humanoid", SIGINT, true},
+                {"stack:kind=wall,n=3 --loop retroactive", SIGINT, true},
+                {"stack:kind=wall,n=3 --loop conservative", SIGTERM, true},
+                {"atoms:n=300 --machine threads:2", SIGINT, true},
+                {"chain:n=30 --batch 8", SIGINT, false},
+                {"rail --rps 4", SIGINT, false}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[512], whole[17], resumed[17];
+        unlink("cut.cal");
+        snprintf(arguments, sizeof arguments, "%s --time 1e5 --fps 0.001 --json%s", runs[i].run,
+                 runs[i].saves ? " --out cut.csv --checkpoint cut.cal --every 1e6" : "");
+        const pid_t process = begin(arguments);
+        wait_for_handler(process, runs[i].signal);
+        kill(process, runs[i].signal);
+        const int status = finish_soon(process, runs[i].run);
+        char *err = read_text("err"), *out = read_text("out"), *table = runs[i].saves ? read_text("cut.csv") : NULL;
+        if (status != 1 || !strstr(err, "calder: interrupted at ")) fail_msg("%s: %d: %s", runs[i].run, status, err);
+        const char* at = strstr(out, "\"time\": ");
+        assert_true(at && strstr(out, "\"interrupted\": true") && out[strlen(out) - 1] == '\n');
+        assert_true(!table || (table[0] && table[strlen(table) - 1] == '\n'));
+        const double time = strtod(at + strlen("\"time\": "), NULL);
+        assert_true(time >= 0 && time < 1e5);
+        free(err), free(out), free(table);
+        if (!runs[i].saves) continue;
+        snprintf(arguments, sizeof arguments, "%s --json --time %.17g", runs[i].run, time + 0.05);
+        run_well(arguments);
+        read_hash(whole);
+        const size_t length = strlen(arguments);
+        snprintf(arguments + length, sizeof arguments - length, " --resume cut.cal");
+        run_well(arguments);
+        read_hash(resumed);
+        if (strcmp(whole, resumed) != 0) fail_msg("%s: %s after %g s, not %s", runs[i].run, resumed, time, whole);
+    }
 }
 
 static void names_every_mistake(void** unused) {
@@ -312,6 +393,7 @@ int main(void) {
         cmocka_unit_test(names_a_rank_that_does_not_end),
         cmocka_unit_test(makes_a_run_longer),
         cmocka_unit_test(scenes_go_on),
+        cmocka_unit_test(signals_end_an_advance),
         cmocka_unit_test(names_every_mistake),
     };
     return cmocka_run_group_tests(tests, create_folder, NULL);

@@ -38,7 +38,8 @@ const char* cal_version(void);
     X(CAL_NOT_CONVERGED, "the solver could not meet the tolerance")                                                    \
     X(CAL_NOT_AVAILABLE, "this build does not contain the requested part")                                             \
     X(CAL_MACHINE_FAILED, "a processor of the machine failed")                                                         \
-    X(CAL_NOT_WRITTEN, "a file could not be written")
+    X(CAL_NOT_WRITTEN, "a file could not be written")                                                                  \
+    X(CAL_INTERRUPTED, "interrupted on the way, as was asked for")
 
 #define CAL_STATUS_ENUM(name, text) name,
 /// What a function that can fail returns; #CAL_OK is zero.
@@ -868,6 +869,13 @@ typedef struct cal_force_context {
 /// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
 typedef void cal_force_callback(cal_force_context* context, void* user);
 
+/// Whether an advance shall end on its way: a program returns what a signal handler or another thread has set. Asked on the thread that
+/// advances, between steps of a solver, events of a world, intervals of a randomized simulation. Where it says true the advance ends
+/// at the last accepted state, which is that of an advance to that time, with #CAL_INTERRUPTED: everything can be read, saved and
+/// changed there, and going on gives the bits that there were without the interruption. Every advance gets on by a step or event at
+/// least. Of ranks that work together the first one's answer holds, and all end at the same state.
+typedef bool cal_interrupt_callback(void* user);
+
 /// The largest model, in degrees of freedom of its tree, that the "minimal" form of constraints is for.
 #define CAL_MINIMAL_DOF 64
 
@@ -892,6 +900,8 @@ typedef struct cal_sim_def {
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
+    cal_interrupt_callback* interrupt; ///< whether an advance shall end early; NULL: none does
+    void* interrupt_user;              ///< its argument
     const char*
         stabilize; ///< how constraints stay closed: "projection" (of every step, by mass), "baumgarte" (critically
                    ///< damped, both poles at -gain), "literal" (Bicchi's law: K_p = gain, K_v = 2 gain) or "none"
@@ -937,7 +947,8 @@ struct cal_world* cal_sim_world(cal_sim* sim);
 /// A simulation of a world that was made by hand, which it takes over, also when that fails. It has no q and v.
 cal_status cal_sim_of_world(struct cal_world* world, cal_sim** out, cal_error* error);
 /// Advances to a time not before the last one. The solver steps as far as it likes; the state at exactly that time comes
-/// from its own polynomial, and costs no evaluation. On an error the last good state is kept.
+/// from its own polynomial, and costs no evaluation. On an error the last good state is kept. CAL_INTERRUPTED: cal_sim_def.interrupt
+/// has ended it at cal_sim_time.
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);
 int cal_sim_processors(const cal_sim* sim); ///< how many of the machine's processors have work
 double cal_sim_time(const cal_sim* sim);
@@ -1133,7 +1144,8 @@ int cal_ensemble_lanes(const cal_ensemble* ensemble); ///< instances side by sid
 double cal_ensemble_time(const cal_ensemble* ensemble);
 /// Advances all instances to a time not before the last one; on ranks every one then knows all instances. One that fails does not
 /// disturb the others: it keeps its last good state and rests, until cal_ensemble_set. When all others have arrived, the status and
-/// the line of the first one that rests are returned.
+/// the line of the first one that rests are returned. Where cal_sim_def.interrupt is given, instances go on together by some evaluations
+/// each, between which it is asked (not on ranks, nor on a GPU): CAL_INTERRUPTED, with all of them at cal_ensemble_time.
 cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* error);
 /// What became of one instance: CAL_OK, or why it rests.
 cal_status cal_ensemble_status(const cal_ensemble* ensemble, int instance, cal_error* error);
@@ -1203,6 +1215,8 @@ typedef struct cal_rps_def {
     double
         deadline; ///< real time: seconds of the clock for a second of simulation; later intervals are overruns. 0: as
                   ///< fast as it goes
+    cal_interrupt_callback* interrupt; ///< whether an advance shall end with the present interval; NULL: none does
+    void* interrupt_user;
     uint32_t cookie;
 } cal_rps_def;
 cal_rps_def cal_default_rps_def(void);

@@ -68,6 +68,10 @@ typedef struct cal_world_def {
     /// how constraints stay closed; copied, but for the machine. Its tolerances are not read. NULL: solver "auto" on one core, an
     /// explicit method, and an implicit one where joint forces are stiff.
     const struct cal_sim_def* systems;
+    /// Whether an advance shall end early, at the time of the last event, or with the present window where several processors have
+    /// parts of the world; NULL: none does. Of ranks each of which has all of it nobody is asked.
+    cal_interrupt_callback* interrupt;
+    void* interrupt_user;
     uint32_t cookie;
 } cal_world_def;
 cal_world_def cal_default_world_def(void);

@@ -11,6 +11,9 @@
 
 static const uint32_t COOKIE = 0x454e5331;
 enum { LINE = 8 }; // doubles
+// Of an advance that may be interrupted: joints × evaluations of a stretch, of which a core does some 30 million per second one by one
+// (run/run_sim.c) and more in lanes, so that it takes a third of a second at most; and how long the first one is, s, which is not known before.
+static const double JOINTS_PER_STRETCH = 1e7, FIRST_STRETCH = 1.0 / 64.0;
 
 cal_ensemble_def cal_default_ensemble_def(void) {
     return (cal_ensemble_def){.count = 1, .sim = cal_default_sim_def(), .cookie = COOKIE};
@@ -339,6 +342,42 @@ static cal_status run(cal_ensemble* ensemble, const cal_ensemble_job* job, cal_e
     return report_failure(ensemble, error);
 }
 
+static cal_status run_to(cal_ensemble* ensemble, double time, cal_error* error) {
+    const cal_ensemble_job job = {.time = time, .steps = -1, .ops = ensemble->solver, .step = ensemble->def.sim.step};
+    return run(ensemble, &job, error);
+}
+
+static double count_evaluations(const cal_ensemble* ensemble) {
+    double count = 0.0;
+    for (int i = ensemble->first; i < ensemble->end; i++) count += cal_ensemble_row(ensemble, i)[CAL_ROW_EVALUATIONS];
+    return count;
+}
+
+// Instances go on by a stretch each, so that all are at one time when somebody is asked whether they shall end. A stretch is found from counts of
+// evaluations and no clock: an instance that fails keeps its state before the stretch, and that shall not depend on how busy a core is.
+static cal_status run_interruptibly(cal_ensemble* ensemble, double time, cal_error* error) {
+    const cal_sim_def* def = &ensemble->def.sim;
+    const cal_machine* machine = ensemble->machine ? ensemble->machine : def->machine;
+    if (!def->interrupt || ensemble->device || (machine && machine->keep != CAL_KEEP_ALL))
+        return run_to(ensemble, time, error);
+    const double joints = fmax(1.0, ensemble->model->joint_count), worth = JOINTS_PER_STRETCH / joints;
+    cal_status status = CAL_OK;
+    while (ensemble->time < time) {
+        const double from = ensemble->time, before = count_evaluations(ensemble);
+        double to = from + (ensemble->stretch > 0.0 ? ensemble->stretch : FIRST_STRETCH);
+        if (!(to > from && to < time)) to = time;
+        status = run_to(ensemble, to, error);
+        if (ensemble->time < to) return status; // not an instance, but the ensemble has failed
+        const double taken = count_evaluations(ensemble) - before;
+        // What came to less than it could is no measure.
+        if (to < time || taken > worth)
+            ensemble->stretch = (to - from) * fmin(fmax(worth / fmax(taken, 1.0), 0.5), 2.0);
+        if (to < time && def->interrupt(def->interrupt_user))
+            return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", to, time);
+    }
+    return status;
+}
+
 cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* error) {
     if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_advance: ensemble must not be NULL");
     if (!isfinite(time))
@@ -348,9 +387,7 @@ cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* 
     if (time == ensemble->time) return report_failure(ensemble, error);
     const double step = ensemble->def.sim.step;
     const cal_status countable = cal_solver_check_steps(ensemble->solver, step, ensemble->time, time, error);
-    if (countable) return countable;
-    const cal_ensemble_job job = {.time = time, .steps = -1, .ops = ensemble->solver, .step = step};
-    return run(ensemble, &job, error);
+    return countable ? countable : run_interruptibly(ensemble, time, error);
 }
 
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {

@@ -86,6 +86,7 @@ struct cal_ensemble {
     int first, end;               // this process' share
     int unit_count;               // of the share
     double time;                  // of all instances that have not failed
+    double stretch;               // of an advance that may be interrupted, s; 0: the first one comes
     double* rows;                 // count × row_size
     size_t row_size;              // doubles: whole cache lines
     char** texts;           // one line for each instance that has failed; NULL: it has not, or there was no memory

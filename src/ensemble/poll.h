@@ -20,6 +20,7 @@ enum {
     CAL_BALLOT_LARGEST,  // of their norms
     CAL_BALLOT_STATUS,
     CAL_BALLOT_PAUSE, // how long its processor did not run instances after the last interval, s
+    CAL_BALLOT_END,   // 1: its processor, the first one, says that the advance shall end
     CAL_BALLOT_HEAD
 };
 

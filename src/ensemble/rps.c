@@ -36,6 +36,7 @@ typedef struct seat {
     int64_t overruns;
     double worst;
     cal_status status;
+    bool ends; // the advance was interrupted
 } seat;
 
 struct cal_rps {
@@ -295,7 +296,7 @@ static cal_random random_of(const cal_rps* rps, int64_t interval, int instance) 
     return random;
 }
 
-static void vote(const cal_instance* instance, const cal_model* model, double pause, double* out) {
+static void vote(const cal_instance* instance, const cal_model* model, double pause, bool ends, double* out) {
     const size_t q = (size_t)model->q_count, v = (size_t)model->v_count;
     out[CAL_BALLOT_RESIDUAL] = instance->residual;
     out[CAL_BALLOT_SINGULAR] = instance->singular ? 1.0 : 0.0;
@@ -303,6 +304,7 @@ static void vote(const cal_instance* instance, const cal_model* model, double pa
     out[CAL_BALLOT_LARGEST] = instance->largest;
     out[CAL_BALLOT_STATUS] = (double)instance->status;
     out[CAL_BALLOT_PAUSE] = pause;
+    out[CAL_BALLOT_END] = ends ? 1.0 : 0.0;
     memcpy(out + CAL_BALLOT_HEAD, instance->q, q * sizeof(double));
     memcpy(out + CAL_BALLOT_HEAD + q, instance->v, v * sizeof(double));
 }
@@ -319,7 +321,8 @@ static void diastole(seat* own, int steps, double* block) {
         cal_instance_place(instance, from->q, from->v, def->position_radius, def->velocity_radius, def->normal,
                            def->everywhere || def->hypotheses > 1, def->instances > 1 ? &random : NULL);
         cal_instance_run(instance, &rps->law, steps, &random, (cal_instance_name){poll->polls, i});
-        vote(instance, rps->model, own->pause, block);
+        const bool ends = i == 0 && def->interrupt && def->interrupt(def->interrupt_user);
+        vote(instance, rps->model, own->pause, ends, block);
     }
 }
 
@@ -367,13 +370,15 @@ static void run_seat(void* argument, int processor) {
     cal_poll* poll = &own->poll;
     double began = seconds();
     own->status = CAL_OK;
-    while (poll->steps < rps->wanted && !own->status) {
+    own->ends = false;
+    while (poll->steps < rps->wanted && !own->status && !own->ends) {
         const int64_t left = rps->wanted - poll->steps;
         const int steps = left < poll->interval ? (int)left : poll->interval;
         double* block = own->blocks[poll->polls % 2];
         diastole(own, steps, block);
         const double ran = seconds();
         own->status = systole(own, steps, block);
+        if (!own->status) own->ends = poll->blocks[0][CAL_BALLOT_END] != 0.0; // all processors see the same
         const double now = seconds();
         own->pause = now - ran;
         own->own_pauses += now - ran;
@@ -401,6 +406,8 @@ cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
     if (status == CAL_NOT_FINITE)
         return cal_fail(error, status, "all %d instances became infinite after t = %g s: use a smaller step or gain",
                         rps->def.instances, at);
+    if (!status && rps->seats[0].ends && rps->seats[0].poll.steps < rps->wanted)
+        return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", at, time);
     return status ? cal_fail(error, status, "the interval after t = %g s: %s", at, cal_status_text(status)) : CAL_OK;
 }
 

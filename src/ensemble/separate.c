@@ -1,5 +1,6 @@
 // Instances as simulations of their own (ensemble.h): every solver, loops, the user's forces. A unit is one instance.
 #include "base/memory.h"
+#include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
 
 // What the user's callback is called with: it may ask whose forces it shall give.
@@ -41,6 +42,9 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     if (!own->sims || !own->callers) return CAL_NO_MEMORY;
     ensemble->unit_count = share;
     cal_sim_def def = ensemble->def.sim;
+    cal_world_def events = def.events ? *def.events : cal_default_world_def();
+    def.interrupt = events.interrupt = NULL; // the ensemble is asked
+    if (def.events) def.events = &events;
     if (!def.machine) def.machine = ensemble->engine;
     if (def.force) def.force = call_back;
     cal_status status = CAL_OK;

@@ -14,13 +14,14 @@
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
 //
-// D is the inertia that a damper, a spring or a servo in the joint moves, too, which tells how fast they are.
+// D is the inertia that a damper, a spring or a servo in the joint moves, too, and what a medium holds a node by, which tells how fast they are.
 //
 // Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below
 // it, taken as one rigid body at the start position, along the joint.
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"
+#include "model/drag_slopes.h"
 #include "model/servo.h"
 #include <string.h>
 
@@ -117,9 +118,10 @@ static void degrees_of(int kind, int* first, int* count) {
     *count = cal_joint_v_count((cal_joint_kind)kind);
 }
 
-// servo: how much the forces of the joint's actuators fall; fastest: at least what they, a damper or a spring make of the inertia, 1/s.
+// servo: how much the forces of the joint's actuators fall; drag: a medium's, for each of six degrees of freedom, NULL: there is none. fastest: at
+// least what they, a damper or a spring make of the inertia, 1/s.
 static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full,
-                            cal_slopes servo, double* fastest) {
+                            cal_slopes servo, const double* drag, double* fastest) {
     int first, count;
     degrees_of(node->kind, &first, &count);
     for (int degree = first; degree < first + count; degree++) {
@@ -127,7 +129,8 @@ static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* l
         const double D = diagonal(left, degree) + node->armature;
         if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature + size))) return false;
         eliminate(left, degree, D);
-        const double damping = node->damping + servo.damping, stiffness = node->stiffness + servo.stiffness;
+        const double damping = node->damping + servo.damping + (drag != NULL ? drag[degree] : 0.0),
+                     stiffness = node->stiffness + servo.stiffness;
         *fastest = fmax(*fastest, fmax(damping / D, sqrt(stiffness / D)));
     }
     return true;
@@ -205,8 +208,12 @@ static cal_slopes* add_servos(const cal_model* model) {
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
     cal_slopes* servos = model->actuator_count > 0 ? add_servos(model) : NULL;
-    if (model->actuator_count > 0 && servos == NULL)
+    double* drags = cal_model_has_drag(model) ? cal_drag_damping_of_nodes(model) : NULL;
+    if ((model->actuator_count > 0 && servos == NULL) || (cal_model_has_drag(model) && drags == NULL)) {
+        cal_free(servos);
+        cal_free(drags);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for the check of inertias");
+    }
     model->fastest_rate = 0.0;
     bool choosing = model->rigid_inertia != NULL;
     for (int i = 0; i < model->joint_count; i++)
@@ -226,7 +233,8 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
         const cal_slopes servo = servos != NULL ? servos[node->joint] : (cal_slopes){0.0, 0.0};
-        if (!eliminate_joint(node, &own, &left, &full, servo, &model->fastest_rate))
+        const double* drag = drags != NULL ? drags + 6 * (size_t)i : NULL;
+        if (!eliminate_joint(node, &own, &left, &full, servo, drag, &model->fastest_rate))
             status = fail_massless(model, node, error);
         if (node->parent < 0 || status != CAL_OK) continue;
         arrival* siblings = stack_top(&waiting, node->depth);
@@ -247,5 +255,6 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     }
     cal_free(waiting.items);
     cal_free(servos);
+    cal_free(drags);
     return status;
 }

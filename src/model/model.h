@@ -94,10 +94,12 @@ struct cal_model {
     cal_model_extras kept;
     cal_tendon_law* tendon_laws; // one a tendon
     double* rigid_inertia;       // v_count, while the model is made: what hangs below a joint, along it; else NULL
-    double fastest_rate; // of dampers, springs and servos of joints over the inertia that they move at the start, 1/s
-    uint32_t disabled;   // CAL_PART_… that were left out
-    bool can_touch;      // cal_model_can_touch
-    int start;           // keyframe that the start values are from, or CAL_NONE
+    // Of dampers, springs and servos of joints over the inertia that they move, and of a medium's drag over the mass that it holds, at the
+    // start, 1/s.
+    double fastest_rate;
+    uint32_t disabled; // CAL_PART_… that were left out
+    bool can_touch;    // cal_model_can_touch
+    int start;         // keyframe that the start values are from, or CAL_NONE
 };
 
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.

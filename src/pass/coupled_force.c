@@ -2,6 +2,7 @@
 #include "pass/coupled_force.h"
 #include "base/memory.h"
 #include "pass/body_frames.h"
+#include "model/drag_slopes.h"
 #include "pass/drag.h"
 #include "pass/joint_law.h"
 #include "math/rotation_vector.h"
@@ -525,6 +526,28 @@ static void find_thrust_slopes(cal_coupled* c, const double* control) {
     }
 }
 
+// Each component of a medium's force along its own axis.
+static void find_drag_slopes(cal_coupled* c) {
+    const cal_model* model = c->model;
+    for (int i = 0; i < model->kept.drag_count; i++) {
+        const cal_drag_def* def = &model->kept.drags[i];
+        thrust own = {.common = -1, .node = {-1, -1}};
+        double rotation[9], velocity[6], slopes[6];
+        own.node[0] = place_frame(c, def->body, def->position, def->quaternion, rotation, own.origin[0]);
+        if (own.node[0] < 0) continue;
+        find_velocity(&c->motions[own.node[0]], rotation, own.origin[0], model->kept.medium.wind, velocity);
+        cal_drag_slopes(def, &model->kept.medium, velocity, slopes);
+        for (int k = 0; k < 6; k++) {
+            const double axis[3] = {rotation[k % 3], rotation[3 + k % 3], rotation[6 + k % 3]};
+            memset(own.force, 0, sizeof own.force);
+            memset(own.torque, 0, sizeof own.torque);
+            memcpy(k < 3 ? own.torque : own.force, axis, sizeof axis);
+            find_thrust_gradient(c, &own);
+            add_slopes(c, (cal_slopes){.damping = slopes[k]});
+        }
+    }
+}
+
 // The slopes of joints' own motors are found elsewhere; here they become less where a range takes from them.
 static void lessen_motor_slopes(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
@@ -555,6 +578,7 @@ void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
         add_slopes(c, slopes);
     }
     find_thrust_slopes(c, control);
+    if (cal_model_has_drag(model)) find_drag_slopes(c);
     lessen_motor_slopes(c, control);
 }
 

@@ -515,6 +515,22 @@ int cal_state_sums(const cal_state* state) {
     return context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0;
 }
 
+double cal_state_ask(const cal_state* state) {
+    return state->interrupt != NULL && state->plan->machine->keep == 0 && state->interrupt(state->interrupt_user);
+}
+
+// What the first process says of an interruption goes with the sums.
+static cal_status share_sums(const cal_plan* plan, cal_state* state, double* sums) {
+    double told[CAL_MAX_SUMS + 1];
+    const int count = cal_state_sums(state);
+    memcpy(told, sums, (size_t)count * sizeof *sums);
+    told[count] = cal_state_ask(state);
+    const cal_status status = plan->machine->ops->share(plan->machine, told, count + 1);
+    memcpy(sums, told, (size_t)count * sizeof *sums);
+    state->interrupted = told[count] != 0.0;
+    return status;
+}
+
 // The sums of an execution with a solver, on every process.
 static cal_status find_sums(const cal_plan* plan, cal_state* state, double* sums) {
     const cal_solver_ops* solver = state->context.solver_ops;
@@ -522,9 +538,7 @@ static cal_status find_sums(const cal_plan* plan, cal_state* state, double* sums
     if (plan->machine->device)
         return state->context.solver->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
     // Where the trunk is repeated every process has added them up.
-    return plan->machine->ops->share && !plan->layout->repeats
-               ? plan->machine->ops->share(plan->machine, sums, cal_state_sums(state))
-               : CAL_OK;
+    return plan->machine->ops->share && !plan->layout->repeats ? share_sums(plan, state, sums) : CAL_OK;
 }
 
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

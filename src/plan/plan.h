@@ -58,6 +58,11 @@ struct cal_state {
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;
+    // Where processes have parts of a state: who is asked whether an advance shall end (cal_sim_def), and what the first process said
+    // when the last sums were shared.
+    cal_interrupt_callback* interrupt;
+    void* interrupt_user;
+    bool interrupted;
     int refused; // 1 + the body of a push that was not finite, since the last release; 0: none
     // Of devices, whose memory has arrays of its own: which of the host's (CAL_HELD_…) were changed since the device has seen
     // them, and which are older than the device's.
@@ -128,6 +133,8 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
 
 // How many sums an execution of the state sends up the tree: those of the solver that rides along, if any.
 CAL_FOR_PARTS int cal_state_sums(const cal_state* state);
+// What this process has to say of an interruption, 1: the advance shall end. Only the first one is asked.
+CAL_FOR_PARTS double cal_state_ask(const cal_state* state);
 // Executes with a solver riding along (NULL: none); sums: cal_sums_count numbers, may be NULL without a solver.
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

@@ -155,6 +155,7 @@ static void report_motion(randomized_run* r, const cal_rps_report* s, cal_facts*
     def.solver = "rkf", def.relative = 1e-8, def.contact = false;
     const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
     if (!r->start || s->time <= r->start_time) return;
+    if (r->def.interrupt && r->def.interrupt(r->def.interrupt_user)) return; // somebody waits
     cal_status status = cal_sim_create(model, &def, &sim, NULL);
     if (!status) status = cal_sim_set(sim, r->start_time, r->start, r->start + q_count, NULL);
     if (!status) status = cal_sim_project(sim, NULL);

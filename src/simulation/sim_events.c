@@ -26,6 +26,7 @@ static cal_world_def events_of(const cal_sim_def* def) {
         own.tolerance = cal_flight_tolerance(def->relative);
     }
     if (own.systems == NULL) own.systems = def;
+    if (own.interrupt == NULL) own.interrupt = def->interrupt, own.interrupt_user = def->interrupt_user;
     return own;
 }
 
@@ -82,12 +83,12 @@ static cal_status note_errors(cal_sim* sim) {
 
 cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     sim->current = false;
-    cal_status status = cal_world_advance(sim->world, time, error);
-    if (status != CAL_OK) return status;
+    const cal_status advanced = cal_world_advance(sim->world, time, error);
+    if (advanced != CAL_OK && advanced != CAL_INTERRUPTED) return advanced;
     // A world computes what it is asked for; an advance is over when the state is there.
-    status = cal_events_look(sim);
+    cal_status status = cal_events_look(sim);
     if (status == CAL_OK) status = note_errors(sim);
-    if (status == CAL_OK) return CAL_OK;
+    if (status == CAL_OK) return advanced;
     const char* said = sim->world->trouble.text;
     return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
 }

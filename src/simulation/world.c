@@ -102,6 +102,7 @@ static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_err
         world->ranks = own->machine;
     own->contact = false;
     own->evaluation_limit = 0; // steps of a system are taken whole
+    own->interrupt = NULL;     // the world is asked
     own->events = NULL;
     world->def.systems = NULL;
     return CAL_OK;
@@ -162,7 +163,11 @@ void cal_world_destroy(cal_world* world) {
 
 // --- Running ------------------------------------------------------------------------------------------------------------------
 
-static cal_status advance(cal_world* world, double time, cal_error* error) {
+bool cal_world_is_interrupted(const cal_world* world) {
+    return world->def.interrupt != NULL && world->ranks == NULL && world->def.interrupt(world->def.interrupt_user);
+}
+
+static cal_status advance(cal_world* world, double* time, cal_error* error) {
     switch (world->def.loop) {
     case CAL_RETROACTIVE: return cal_advance_retroactive(world, time, error);
     case CAL_CONSERVATIVE: return cal_advance_conservative(world, time, error);
@@ -179,21 +184,23 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     if (status == CAL_OK) status = cal_world_admit(world, error);
     if (status == CAL_OK) status = cal_world_begin_account(world, error);
     if (status != CAL_OK) return status;
-    status = advance(world, time, error);
-    if (status != CAL_OK) {
+    double reached = time;
+    status = advance(world, &reached, error);
+    if (status != CAL_OK && status != CAL_INTERRUPTED) {
         world->failed = status;
         return world->trouble.text[0] != '\0' ? cal_fail(error, status, "%s", world->trouble.text) : status;
     }
-    world->time = time;
-    if (!world->log.taken) cal_log_drop(&world->log, time);
+    world->time = reached;
+    if (!world->log.taken) cal_log_drop(&world->log, reached);
     const bool groups = world->report.groups > 0 || world->domains != NULL; // or else no state is read
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
         if (groups) cal_fetch_components(world, i);
         if (c->ops != NULL && !c->ops->stepped && !(groups && cal_component_is_fused(c)))
-            cal_component_mark_used(world, i, time);
+            cal_component_mark_used(world, i, reached);
     }
-    return CAL_OK;
+    if (status == CAL_OK) return CAL_OK;
+    return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);
 }
 
 double cal_world_time(const cal_world* world) { return world ? world->time : 0.0; }

@@ -194,6 +194,7 @@ static cal_status fill(cal_system* system, cal_error* error) {
     system->def.algorithm = cal_find_program(def->algorithm)->name;
     if (status) return status;
     status = cal_state_create(system->plan, &system->state);
+    if (!status) system->state->interrupt = def->interrupt, system->state->interrupt_user = def->interrupt_user;
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
     const int components = system->model->q_count + system->model->v_count;
     system->settings = cal_system_settings(system->model, def, system->ops);
@@ -221,7 +222,7 @@ static cal_status fill(cal_system* system, cal_error* error) {
     return CAL_OK;
 }
 
-// What "auto" is. An explicit step is no longer than a few times what the fastest damper, spring or servo takes: of those that are faster than
+// What "auto" is. An explicit step is no longer than a few times what the fastest damper, spring, servo or drag of a medium takes: of those that are faster than
 // this one, in 1/s, it would take a hundred times as many as errors ask for.
 static const double WHEN_STIFF = 1e5;
 

@@ -103,6 +103,13 @@ static cal_status apply_motion_forces(cal_system* system) {
     return status || !cal_system_holds(system) ? status : cal_system_add_constraint_forces(system, tau, control);
 }
 
+// Whether the advance shall end after the step that was just accepted; of ranks, what all of them were told with the step's last sums.
+static bool is_interrupted(const cal_system* system) {
+    const cal_sim_def* def = &system->def;
+    if (def->interrupt == NULL) return false;
+    return system->plan->machine->ops->share != NULL ? system->state->interrupted : def->interrupt(def->interrupt_user);
+}
+
 static bool gets_on(cal_system* system) {
     return (system->ops && system->ops->fixed_step) || cal_headway_gets_on(&system->headway, system->settings.horizon);
 }
@@ -182,6 +189,7 @@ static cal_status replay(cal_system* system) {
     for (int64_t i = 0; i < system->replay_steps && !status; i++) {
         system->spent = 0;
         status = take_bdf_step(system, &from, &to);
+        if (!status && i + 1 < system->replay_steps && is_interrupted(system)) status = CAL_INTERRUPTED;
     }
     system->spent = 0;
     system->report = report;
@@ -249,9 +257,15 @@ static cal_status start(cal_system* system) {
     return CAL_OK;
 }
 
+static cal_status fail_interrupted(const cal_system* system, double time, cal_error* error) {
+    return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", system->time, time);
+}
+
 // Says where and why an advance to a time ended, or a step (to infinity).
 static cal_status fail(cal_system* system, cal_status status, double time, cal_error* error) {
     char name[80];
+    // While steps of BDF are taken again that had come to the present state.
+    if (status == CAL_INTERRUPTED) return fail_interrupted(system, time, error);
     const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
     if (limited && status == CAL_NOT_CONVERGED && isinf(time))
         return cal_fail(error, status, "%s needs more than evaluation_limit = %lld evaluations for a step at t = %g s",
@@ -394,13 +408,21 @@ static cal_status watch(cal_system* system) {
     return cal_system_watch_step(system, from, to);
 }
 
-static cal_status step_to(cal_system* system, double time) {
+// *end: where it shall end, earlier where it is interrupted: at the end of a step.
+static cal_status step_to(cal_system* system, double time, double* end) {
     cal_status status = CAL_OK;
     while (!status && !system->stepped_over &&
            (system->decision.time < fmin(time, system->watch.due) || !system->interpolates)) {
         status = attempt(system, time);
         if (!status) status = watch(system);
+        const bool inside =
+            system->interpolates && !system->stepped_over && system->decision.time < fmin(time, system->watch.due);
+        if (!status && inside && is_interrupted(system)) {
+            *end = system->decision.time;
+            return CAL_OK;
+        }
     }
+    *end = fmin(time, system->watch.due);
     return status;
 }
 
@@ -409,29 +431,31 @@ static void read_decision(cal_system* system) {
     system->report.order = system->decision.order;
 }
 
-static cal_status advance_ops(cal_system* system, double time) {
+static cal_status advance_ops(cal_system* system, double time, double* end) {
     // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
     if (system->running &&
         (time < system->decision.previous || (time <= system->decision.time && !system->interpolates)))
         system->running = false;
     cal_status status = system->running ? CAL_OK : start(system);
     system->stepped_over = false;
-    if (!status) status = step_to(system, time);
-    if (!status && !system->stepped_over) status = take_sample(system, fmin(time, system->watch.due));
+    if (!status) status = step_to(system, time, end);
+    if (!status && !system->stepped_over) status = take_sample(system, *end);
     if (!status) read_decision(system);
     return status;
 }
 
-static cal_status advance_bdf(cal_system* system, double time) {
+static cal_status advance_bdf(cal_system* system, double time, double* end) {
     cal_status status = system->running ? CAL_OK : start(system);
     double from = 0.0, reached = 0.0;
+    bool interrupted = false;
     if (!status) (void)cal_bdf_last_step(system->bdf, &from, &reached);
-    while (!status && reached < fmin(time, system->watch.due)) {
+    while (!status && !interrupted && reached < fmin(time, system->watch.due)) {
         status = take_bdf_step(system, &from, &reached);
         if (!status) status = watch(system);
+        interrupted = !status && reached < fmin(time, system->watch.due) && is_interrupted(system);
     }
-    if (!status)
-        status = cal_bdf_sample(system->bdf, fmin(time, system->watch.due), system->evaluated_q, system->evaluated_v);
+    *end = interrupted ? reached : fmin(time, system->watch.due);
+    if (!status) status = cal_bdf_sample(system->bdf, *end, system->evaluated_q, system->evaluated_v);
     if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         status = CAL_NOT_FINITE;
     read_bdf_report(system);
@@ -478,12 +502,13 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
     while (system->time < time) {
         status = check_start(system, error);
         if (status) return status;
-        status = system->ops ? advance_ops(system, time) : advance_bdf(system, time);
-        const double reached = fmin(time, system->watch.due);
+        double reached = time;
+        status = system->ops ? advance_ops(system, time, &reached) : advance_bdf(system, time, &reached);
         if (!status && cal_system_holds(system))
             status = cal_system_project_after(system, reached, system->evaluated_q, system->evaluated_v, !system->ops);
         if (status) return fail(system, status, time, error);
         adopt(system, reached);
+        if (reached < fmin(time, system->watch.due)) return fail_interrupted(system, time, error);
         if (system->watch.due <= time) status = cal_system_take_event(system, error);
         if (status) return status;
     }

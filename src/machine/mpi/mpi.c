@@ -54,6 +54,7 @@ typedef struct mpi_exchange {
     cal_exchange base;
     const cal_plan* plan;
     const cal_context* context;
+    cal_state* state;
     cal_stage_messages* messages;
     const cal_pass* up; // of the stage
     MPI_Comm comm;
@@ -123,10 +124,12 @@ static void show(mpi_exchange* e) {
     if (most == 0) return;
     const int own = cal_shown_pack(shown, layout, e->context->scratch, sums, crosses);
     cal_machine* machine = e->plan->machine;
-    if (machine->ops->gather(machine, machine->keep, shown->packed, most, shown->room, shown->all) != CAL_OK) {
+    if (sums) shown->packed[most] = cal_state_ask(e->state); // an interruption goes with the sums
+    if (machine->ops->gather(machine, machine->keep, shown->packed, most + sums, shown->room, shown->all) != CAL_OK) {
         note(e, MPI_ERR_OTHER);
         return;
     }
+    if (sums) e->state->interrupted = shown->all[0][most] != 0.0;
     cal_shown_unpack(shown, layout, e->context->scratch, sums, crosses);
     e->counts[0].messages += own > 0;
     e->counts[0].numbers += own;
@@ -174,6 +177,7 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     mpi_exchange exchange = {.base = {.begin = begin_stage, .wait = wait, .post = post},
                              .plan = plan,
                              .context = context,
+                             .state = state,
                              .comm = machine->comm,
                              .sums = cal_state_sums(state),
                              .all = state->counts + (size_t)machine->base.keep * CAL_COUNTS};

@@ -48,7 +48,7 @@ cal_shown* cal_shown_create(const cal_plan* plan) {
     if (good) {
         list(shown, layout, before, lanes);
         const size_t cross = (size_t)CAL_UP_COUNT * (size_t)shown->most[0],
-                     sums = (size_t)CAL_MAX_SUMS * (size_t)shown->most[1], most = cross > sums ? cross : sums;
+                     sums = (size_t)CAL_MAX_SUMS * (size_t)shown->most[1] + 1, most = cross > sums ? cross : sums;
         shown->packed = cal_allocate(most, sizeof(double));
         shown->room = cal_allocate(most * ranks, sizeof(double));
         good = shown->packed && shown->room;

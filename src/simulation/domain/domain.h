@@ -279,7 +279,7 @@ typedef struct cal_domains {
 // Whether a world is to be divided: it has a machine with several processors that share memory, and enough to do.
 bool cal_world_is_divided(const cal_world* world);
 // As cal_advance_timewarp, of a divided world.
-cal_status cal_advance_domains(cal_world* world, double time, cal_error* error);
+cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error);
 // All bodies are in the whole again: for whoever changes or copies a world. Nothing to do where they are.
 cal_status cal_world_gather(cal_world* world, cal_error* error);
 void cal_domains_destroy(cal_world* world);

@@ -308,9 +308,12 @@ cal_status cal_rank_summarize(cal_domains* d, cal_status status, cal_error* erro
     return CAL_OK;
 }
 
-cal_status cal_rank_first_due(cal_domains* d, double* due, cal_status status, cal_error* error) {
+cal_status cal_rank_first_due(cal_domains* d, double* due, bool* interrupted, cal_status status, cal_error* error) {
+    const cal_world_def* def = &d->whole->def;
     d->mail->numbers[FIRST] = *due;
-    status = agree(d, FIRST + 1, status, error);
+    d->mail->numbers[FIRST + 1] = def->interrupt != NULL && d->ranks->keep == 0 && def->interrupt(def->interrupt_user);
+    status = agree(d, FIRST + 2, status, error);
+    *interrupted = status == CAL_OK && d->mail->all[0][FIRST + 1] != 0.0;
     for (int p = 0; status == CAL_OK && p < d->mail->ranks; p++) *due = fmin(*due, d->mail->all[p][FIRST]);
     return status;
 }

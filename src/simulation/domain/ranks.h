@@ -62,8 +62,8 @@ cal_status cal_rank_gather(cal_domains* d, cal_status status, cal_error* error);
 cal_status cal_rank_exchange(cal_domains* d, cal_status status, cal_error* error);
 // What all know of all domains after this: extents, counts, what is due.
 cal_status cal_rank_summarize(cal_domains* d, cal_status status, cal_error* error);
-// The first event of all ranks, in place of this one's.
-cal_status cal_rank_first_due(cal_domains* d, double* due, cal_status status, cal_error* error);
+// The first event of all ranks, in place of this one's; and whether the first rank says that the advance shall end.
+cal_status cal_rank_first_due(cal_domains* d, double* due, bool* interrupted, cal_status status, cal_error* error);
 // Makes the lists of what is wanted, and of what is handed over, one for all (ranks.c). *any: there is something, which all ranks come to alike, also one that
 // fails after that.
 cal_status cal_rank_share_wanted(cal_domains* d, bool* any, cal_status status, cal_error* error);

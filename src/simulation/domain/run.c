@@ -274,12 +274,14 @@ static cal_status end_window(cal_domains* d, double end, double until, cal_error
 
 // --- Windows ----------------------------------------------------------------------------------------------------------------------
 
-static cal_status find_first_due(cal_domains* d, double* due, cal_status status, cal_error* error) {
+// And whether the advance shall end, of which ranks are told together.
+static cal_status find_first_due(cal_domains* d, double* due, bool* interrupted, cal_status status, cal_error* error) {
     *due = (double)INFINITY;
+    *interrupted = d->ranks == NULL && cal_world_is_interrupted(d->whole);
     for (int i = 1; i <= d->count; i++)
         *due = fmin(*due,
                     fmin(cal_events_due(&d->domains[i].world->events), cal_events_due(&d->domains[i].border->events)));
-    return d->ranks != NULL ? cal_rank_first_due(d, due, status, error) : status;
+    return d->ranks != NULL ? cal_rank_first_due(d, due, interrupted, status, error) : status;
 }
 
 static void begin_window(cal_domains* d) {
@@ -424,17 +426,21 @@ static cal_status pass_instant(cal_domains* d, cal_status status, cal_error* err
     return status == CAL_OK ? end_window(d, d->begin, until, error) : status;
 }
 
-// One window after the other up to a time; or until one core is better, and has the world again.
-static cal_status pass_windows(cal_domains* d, double time, cal_status status, cal_error* error) {
+// One window after the other up to a time; or until one core is better, and has the world again. Where it is interrupted the next window is
+// the last, so that what is at its very end is taken as well.
+static cal_status pass_windows(cal_domains* d, double* goal, cal_status status, cal_error* error) {
     double before = cal_processor_time();
     d->rank_mark = before;
     d->own_s = d->waited_s = d->shown_s = 0.0;
     for (bool last = false; !last && (d->ranks != NULL || status == CAL_OK);) {
         double due;
-        status = find_first_due(d, &due, status, error);
+        bool interrupted;
+        status = find_first_due(d, &due, &interrupted, status, error);
         if (status != CAL_OK) return status;
-        const double next = fmin(fmax(due, d->begin), time);
+        const double next = fmin(fmax(due, d->begin), *goal);
         const double end = next + d->window;
+        if (interrupted && end < *goal) *goal = end;
+        const double time = *goal;
         last = !(end < time);
         const double until = last ? nextafter(time, (double)INFINITY) : end;
         status = pass_window(d, until, status, error);
@@ -458,7 +464,8 @@ static cal_status pass_windows(cal_domains* d, double time, cal_status status, c
     return d->ranks != NULL ? cal_rank_show(d, status, error) : status;
 }
 
-cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
+cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error) {
+    const double asked = *time;
     cal_error said = {CAL_OK, ""}; // ranks tell each other what went wrong
     cal_status status = CAL_OK;
     if (error == NULL) error = &said;
@@ -483,5 +490,5 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
     tell(d);
-    return status;
+    return status == CAL_OK && *time < asked ? CAL_INTERRUPTED : status;
 }

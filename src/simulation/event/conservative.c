@@ -16,12 +16,17 @@ static cal_status advance_all(cal_world* world, double time, cal_error* error) {
     return status;
 }
 
-cal_status cal_advance_conservative(cal_world* world, double time, cal_error* error) {
+cal_status cal_advance_conservative(cal_world* world, double* time, cal_error* error) {
     cal_status status = CAL_OK;
+    bool interrupted = false;
     cal_progress_begin(world);
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
-        if (event < 0 || cal_events_due(&world->events) > time) break;
+        if (event < 0 || cal_events_due(&world->events) > *time) break;
+        interrupted =
+            world->now > world->time && cal_events_due(&world->events) > world->now && cal_world_is_interrupted(world);
+        if (interrupted) *time = world->now;
+        if (interrupted) break;
         const cal_event_slot slot = world->events.slots[event];
         const cal_event_kind kind = cal_event_kind_of(&slot);
         const double when = cal_events_due(&world->events);
@@ -43,6 +48,6 @@ cal_status cal_advance_conservative(cal_world* world, double time, cal_error* er
         }
     }
     if (status != CAL_OK) return status;
-    world->now = world->gvt = time;
-    return CAL_OK;
+    world->now = world->gvt = *time;
+    return interrupted ? CAL_INTERRUPTED : CAL_OK;
 }

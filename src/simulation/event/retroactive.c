@@ -95,12 +95,16 @@ static double end_of_step(cal_world* world, double from, double to) {
     return end > from ? end : to;
 }
 
-cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* error) {
+cal_status cal_advance_retroactive(cal_world* world, double* time, cal_error* error) {
     cal_progress_begin(world);
     cal_status status = process_due(world, error);
-    while (status == CAL_OK && world->now < time) {
+    while (status == CAL_OK && world->now < *time) {
         const double from = world->now, due = cal_events_due(&world->events);
-        const double to = end_of_step(world, from, fmin(fmin(from + world->def.step, time), due));
+        if (from > world->time && due > from && cal_world_is_interrupted(world)) {
+            *time = from;
+            return CAL_INTERRUPTED;
+        }
+        const double to = end_of_step(world, from, fmin(fmin(from + world->def.step, *time), due));
         int pair;
         double when;
         world->gvt = from;

@@ -88,17 +88,24 @@ cal_status cal_force_rollback(cal_world* world, cal_error* error) {
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }
 
-cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error) {
+cal_status cal_advance_timewarp(cal_world* world, double* time, cal_error* error) {
     cal_status status = CAL_OK;
+    bool interrupted = false;
     if (cal_world_is_divided(world)) {
         status = cal_advance_domains(world, time, error);
         if (status != CAL_OK || world->domains->divided) return status; // otherwise it goes on here, on one core
     }
     cal_progress_begin(world);
+    double reached = world->time; // the latest event: what was taken back since is taken again before that is the end
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
-        if (event < 0 || cal_events_due(&world->events) > time) break;
+        if (event < 0 || cal_events_due(&world->events) > *time) break;
+        interrupted =
+            reached > world->time && cal_events_due(&world->events) > reached && cal_world_is_interrupted(world);
+        if (interrupted) *time = reached;
+        if (interrupted) break;
         world->now = cal_events_due(&world->events);
+        reached = fmax(reached, world->now);
         world->gvt = fmax(world->gvt, world->now - world->lag);
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
@@ -109,7 +116,7 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
         if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = cal_force_rollback(world, error);
     }
     if (status != CAL_OK) return status;
-    world->now = time;
-    world->gvt = fmax(world->gvt, time - world->lag);
-    return CAL_OK;
+    world->now = *time;
+    world->gvt = fmax(world->gvt, *time - world->lag);
+    return interrupted ? CAL_INTERRUPTED : CAL_OK;
 }
