@@ -368,7 +368,7 @@ static double find_power(const cal_smooth* s, const double* v) {
     int column = 0;
     for (int i = 0; i < s->count; i++) {
         const cal_contact_row* touch = find(s, i);
-        for (int n = 0; n < (s->held[i].slides ? 1 : 3); n++, column++) {
+        for (int n = 0; touch != NULL && n < (s->held[i].slides ? 1 : 3); n++, column++) {
             double force[3];
             unit_force(s, touch, i, n, v, force);
             sum -= s->right[column] * cal_dot3(force, touch->drive);
