@@ -117,7 +117,7 @@ static int measure(plan* p) {
     if (status != CAL_EXIT_DONE) return status;
     cal_error error = {CAL_OK, ""};
     error.status = cal_machine_measure(machine, p->model, &p->costs, &error);
-    if (error.status == CAL_OK && strcmp(p->algorithm, "assembly") == 0)
+    if (error.status == CAL_OK && p->algorithm && strcmp(p->algorithm, "assembly") == 0)
         error.status = count_messages(p, machine, &error);
     cal_machine_destroy(machine);
     if (error.status != CAL_OK) return cal_complain_error(&error);
@@ -518,17 +518,33 @@ static void print_details(void) {
         "memory's\n"
         "bandwidth, its peak in 64-bit operations, the time of a launch in a recorded sequence, that of a trip to the\n"
         "host, and what a joint takes where joints follow each other, which 'calder bench forward MODEL --batch 32\n"
-        "--machine cuda' measures. What is not given is an H200's.\n");
+        "--machine cuda' measures. What is not given is an H200's. Without --algorithm that of aba is priced, and a "
+        "line "
+        "says\n"
+        "where assembly is faster: the two round differently, so which one runs is said by --algorithm, and not by "
+        "the\n"
+        "machine.\n");
 }
 
 // A GPU is priced from what it is like: nothing is measured, and nothing divided.
 static int price_gpu(plan* p) {
-    if (strcmp(p->algorithm, "aba") != 0 || p->compute || p->message || p->send || p->read || p->distribution ||
-        p->save || p->tree || strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
+    const bool assembles = p->algorithm && strcmp(p->algorithm, "assembly") == 0;
+    if (p->compute || p->message || p->send || p->read || p->distribution || p->save || p->tree ||
+        strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
         return cal_complain(CAL_EXIT_MISTAKE,
-                            "--machine cuda prices algorithm aba, with --gpu and --batch: leave the others out");
+                            "--machine cuda is priced from --gpu, --batch, --algorithm and --schedule: leave the "
+                            "others out");
+    if (assembles && p->batch > 1)
+        return cal_complain(CAL_EXIT_MISTAKE, "a GPU runs many instances with algorithm aba: leave --batch out");
     int status = cal_model_from_argument(p->model_name, &p->model);
-    if (status == CAL_EXIT_DONE) status = cal_plan_gpu(p->model_name, p->model, (int)p->batch, p->gpu, p->json);
+    const cal_gpu_question question = {.name = p->model_name,
+                                       .model = p->model,
+                                       .instances = (int)p->batch,
+                                       .gpu = p->gpu,
+                                       .algorithm = p->algorithm,
+                                       .schedule = p->schedule,
+                                       .json = p->json};
+    if (status == CAL_EXIT_DONE) status = cal_plan_gpu(&question);
     cal_model_destroy(p->model);
     return status;
 }
@@ -547,7 +563,7 @@ static int refuse_for_world(const plan* p) {
                    {"schedule", p->schedule != NULL},
                    {"save", p->save != NULL},
                    {"tree", p->tree},
-                   {"algorithm", strcmp(p->algorithm, "aba") != 0}};
+                   {"algorithm", p->algorithm && strcmp(p->algorithm, "aba") != 0}};
     for (size_t i = 0; i < CAL_ARRAY_COUNT(options); i++)
         if (options[i].given)
             return cal_complain(CAL_EXIT_MISTAKE, "--%s is for a model; '%s' is a world here", options[i].name,
@@ -556,11 +572,11 @@ static int refuse_for_world(const plan* p) {
 }
 
 int cal_command_plan(int argc, char** argv) {
-    plan p = {.processors = usual_processors, .lanes = "0", .algorithm = "aba", .batch = 1};
+    plan p = {.processors = usual_processors, .lanes = "0", .batch = 1};
     const cal_option table[] = {
         {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
-        {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME", "aba, or assembly, whose schedule is drawn", 0, 0,
-         algorithm_choice},
+        {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME",
+         "aba, or assembly, whose schedule is drawn [aba; of --machine cuda: which is faster]", 0, 0, algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &p.schedule, "HOW",
          "of assembly: auto, serial, balanced, device, P or even:P [as many parts as processors]", 0, 0, NULL},
         {"compute", CAL_OPTION_TEXT, &p.compute, "TIME", "time per joint, as 0.4ms", 0, 0, NULL},
@@ -596,7 +612,8 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
     if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
-    const bool assembles = strcmp(p.algorithm, "assembly") == 0, world = cal_is_world(p.model_name, p.world);
+    const bool assembles = p.algorithm && strcmp(p.algorithm, "assembly") == 0,
+               world = cal_is_world(p.model_name, p.world);
     if (p.time > 0 && !world)
         return cal_complain(CAL_EXIT_MISTAKE, "--time is for a world: a scene, or a model with --world");
     status = world ? refuse_for_world(&p) : CAL_EXIT_DONE;

@@ -59,22 +59,51 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
                         text);
 }
 
-static void print_text(const char* name, const cal_model* model, int instances, const cal_gpu_def* gpu,
-                       const cal_gpu_price* price) {
+// Prices are within a quarter of what was measured (tests/test_modelled.c): a smaller gain may be none.
+static const double SURE_GAIN = 1.25;
+
+double cal_assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
+                         cal_gpu_price* assembly) {
+    // Models that assembly is not for, because of their constraints or of bodies without inertia, have nothing to compare with.
+    cal_error unused = {CAL_OK, ""};
+    if (cal_price_gpu_assembly(model, NULL, gpu, assembly, &unused) || assembly->heights == 0) return 0.0;
+    const double gain = aba->seconds / assembly->seconds;
+    return gain > SURE_GAIN ? gain : 0.0;
+}
+
+const char* cal_algorithm_of(const cal_model* model) {
+    const cal_gpu_def gpu = cal_default_gpu_def();
+    cal_gpu_price aba, assembly;
+    cal_error unused = {CAL_OK, ""};
+    const cal_status status = cal_price_gpu(model, 1, &gpu, &aba, &unused);
+    return !status && cal_assembly_gain(model, &gpu, &aba, &assembly) > 0.0 ? "assembly" : "aba";
+}
+
+// What was found: of the algorithm that was asked for, or of aba, and then of assembly where that is faster.
+typedef struct found {
+    bool assembles;
+    cal_gpu_price price, other;
+    double gain; // of assembly; 0: it brings nothing
+} found;
+
+static void print_text(const cal_gpu_question* q, const cal_gpu_def* gpu, const found* f) {
     char text[6][32];
-    const int joints = cal_model_joint_count(model);
-    printf("%-13s %s: %d joint%s, %d on the longest path", "model", name, joints, joints == 1 ? "" : "s",
-           cal_model_depth(model));
+    const cal_gpu_price* price = &f->price;
+    const int joints = cal_model_joint_count(q->model), instances = q->instances;
+    printf("%-13s %s: %d joint%s, %d on the longest path", "model", q->name, joints, joints == 1 ? "" : "s",
+           cal_model_depth(q->model));
     printf(instances > 1 ? ", %d instances side by side\n" : "\n", instances);
-    printf("%-13s %.3g TB/s, %.3g TF, %s per launch, %s per joint in turn\n\n", "GPU", gpu->bandwidth * 1e-12,
+    printf("%-13s %.3g TB/s, %.3g TF, %s per launch, %s per joint in turn\n", "GPU", gpu->bandwidth * 1e-12,
            gpu->peak * 1e-12, cal_duration_text(gpu->launch, text[0], sizeof text[0]),
            cal_duration_text(gpu->joint, text[1], sizeof text[1]));
-    printf("%-13s %s: %s for %.3g MB, %s for operations beyond, %s for joints and children one after the other, %s for "
+    printf(f->assembles ? "%-13s assembly: %d part%s, %d joins on the longest path\n\n" : "%-13s aba\n\n", "algorithm",
+           price->parts, price->parts == 1 ? "" : "s", price->heights);
+    printf("%-13s %s: %s for %.3g MB, %s for operations beyond, %s for joints and %s one after the other, %s for "
            "%d launch%s\n",
            "evaluation", cal_duration_text(price->seconds, text[0], sizeof text[0]),
            cal_duration_text(price->moving, text[1], sizeof text[1]), price->bytes * 1e-6,
            cal_duration_text(price->computing, text[2], sizeof text[2]),
-           cal_duration_text(price->waiting, text[3], sizeof text[3]),
+           cal_duration_text(price->waiting, text[3], sizeof text[3]), f->assembles ? "joins" : "children",
            cal_duration_text(price->launching, text[4], sizeof text[4]), price->launches,
            price->launches == 1 ? "" : "es");
     printf("%-13s %.3g ns per joint, %.3g million evaluations per second\n", "",
@@ -84,37 +113,59 @@ static void print_text(const char* name, const cal_model* model, int instances, 
     if (instances == 1)
         printf("%-13s %s, with control on the host\n", "a round",
                cal_duration_text(price->seconds + gpu->trip, text[5], sizeof text[5]));
+    if (f->gain > 0)
+        printf("%-13s --algorithm assembly takes %s there, %.3g times less; its last digits are others\n", "faster",
+               cal_duration_text(f->other.seconds, text[0], sizeof text[0]), f->gain);
 }
 
-int cal_plan_gpu(const char* name, const cal_model* model, int instances, const char* gpu_text, bool json_asked) {
-    cal_gpu_def gpu;
-    cal_gpu_price price;
-    cal_error error = {CAL_OK, ""};
-    const int status = read_gpu(gpu_text, &gpu);
-    if (status != CAL_EXIT_DONE) return status;
-    if (cal_model_joint_count(model) == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "'%s' has no joints, so nothing to evaluate", name);
-    if (cal_price_gpu(model, instances, &gpu, &price, &error)) return cal_complain_error(&error);
-    if (!json_asked) {
-        print_text(name, model, instances, &gpu, &price);
-        return cal_finish_output(CAL_EXIT_DONE);
-    }
+static void print_json(const cal_gpu_question* q, const cal_gpu_def* gpu, const found* f) {
+    const cal_gpu_price* price = &f->price;
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "model", name);
-    cal_json_integer(&json, "joints", cal_model_joint_count(model));
-    cal_json_integer(&json, "instances", instances);
-    cal_json_number(&json, "evaluation_s", price.seconds);
-    cal_json_number(&json, "round_s", price.seconds + gpu.trip);
-    cal_json_number(&json, "moving_s", price.moving);
-    cal_json_number(&json, "computing_s", price.computing);
-    cal_json_number(&json, "waiting_s", price.waiting);
-    cal_json_number(&json, "launching_s", price.launching);
-    cal_json_number(&json, "bytes", price.bytes);
-    cal_json_number(&json, "operations", price.operations);
-    cal_json_integer(&json, "levels", price.levels);
-    cal_json_integer(&json, "launches", price.launches);
-    cal_json_number(&json, "lanes_filled", price.filled);
+    cal_json_text(&json, "model", q->name);
+    cal_json_integer(&json, "joints", cal_model_joint_count(q->model));
+    cal_json_integer(&json, "instances", q->instances);
+    cal_json_text(&json, "algorithm", f->assembles ? "assembly" : "aba");
+    cal_json_number(&json, "evaluation_s", price->seconds);
+    cal_json_number(&json, "round_s", price->seconds + gpu->trip);
+    cal_json_number(&json, "moving_s", price->moving);
+    cal_json_number(&json, "computing_s", price->computing);
+    cal_json_number(&json, "waiting_s", price->waiting);
+    cal_json_number(&json, "launching_s", price->launching);
+    cal_json_number(&json, "bytes", price->bytes);
+    cal_json_number(&json, "operations", price->operations);
+    cal_json_integer(&json, "levels", price->levels);
+    cal_json_integer(&json, "launches", price->launches);
+    cal_json_number(&json, "lanes_filled", price->filled);
+    if (f->assembles) {
+        cal_json_integer(&json, "parts", price->parts);
+        cal_json_integer(&json, "heights", price->heights);
+    }
+    if (f->gain > 0) cal_json_number(&json, "assembly_s", f->other.seconds);
     cal_json_close(&json, '}');
+}
+
+static cal_status find_prices(const cal_gpu_question* q, const cal_gpu_def* gpu, found* out, cal_error* error) {
+    *out = (found){.assembles = q->algorithm && strcmp(q->algorithm, "assembly") == 0};
+    if (out->assembles) return cal_price_gpu_assembly(q->model, q->schedule, gpu, &out->price, error);
+    const cal_status status = cal_price_gpu(q->model, q->instances, gpu, &out->price, error);
+    if (status || q->algorithm || q->instances > 1) return status;
+    out->gain = cal_assembly_gain(q->model, gpu, &out->price, &out->other);
+    return CAL_OK;
+}
+
+int cal_plan_gpu(const cal_gpu_question* q) {
+    cal_gpu_def gpu;
+    found f;
+    cal_error error = {CAL_OK, ""};
+    const int status = read_gpu(q->gpu, &gpu);
+    if (status != CAL_EXIT_DONE) return status;
+    if (cal_model_joint_count(q->model) == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "'%s' has no joints, so nothing to evaluate", q->name);
+    if (find_prices(q, &gpu, &f, &error)) return cal_complain_error(&error);
+    if (q->json)
+        print_json(q, &gpu, &f);
+    else
+        print_text(q, &gpu, &f);
     return cal_finish_output(CAL_EXIT_DONE);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "joint_names.h"
+#include "plan_gpu.h"
 #include "sim_constraints.h"
 
 // --- Options ----------------------------------------------------------------------------------------------------------------
@@ -21,7 +22,7 @@ static const char* group_choice(int index) {
 
 // Those of the algorithms that can advance a simulation.
 static const char* algorithm_choice(int index) {
-    static const char* const names[] = {"aba", "assembly", "armstrong", NULL};
+    static const char* const names[] = {"aba", "assembly", "armstrong", "auto", NULL};
     return names[index];
 }
 
@@ -59,7 +60,8 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          "s; "
          "largest step of the others, 0: no bound",
          0, 1e3, NULL},
-        {"algorithm", CAL_OPTION_CHOICE, &o->algorithm, "NAME", "how accelerations are computed", 0, 0,
+        {"algorithm", CAL_OPTION_CHOICE, &o->algorithm, "NAME",
+         "how accelerations are computed; auto: aba, or assembly where a GPU is faster with it", 0, 0,
          algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &o->schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
@@ -157,7 +159,7 @@ static const struct {
     {"constraint-form", MODEL | WORLDS | BATCH},
     {"project", MODEL | WORLD | RPS},
     {"hold", MODEL},
-    {"move", MODEL | BATCH},
+    {"move", MODEL | WORLD | BATCH},
     {"start", MODEL | WORLD | BATCH | RPS},
     {"at", MODEL | WORLD},
     {"check", MODEL},
@@ -270,6 +272,15 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
     def->solver = o->solver ? o->solver : solver;
     def->algorithm = o->algorithm;
     def->schedule = o->schedule;
+    if (strcmp(o->algorithm, "auto") == 0) {
+        // Ensembles, and systems that touch others, have aba; implicit needs it.
+        const bool free = r->kind == CAL_KIND_MODEL && strcmp(def->solver, "implicit") != 0;
+        def->algorithm = free ? cal_algorithm_of(r->model) : "aba";
+        if (strcmp(def->algorithm, "assembly") != 0)
+            def->schedule = NULL;
+        else if (def->schedule == NULL)
+            def->schedule = "device";
+    }
     if (!isnan(o->tol)) def->relative = o->tol;
     def->slow_band = (int)o->slow_band;
     if (o->step > 0 || timestep > 0) def->step = o->step > 0 ? o->step : timestep;

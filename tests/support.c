@@ -251,3 +251,19 @@ void cal_test_expect_balanced(cal_sim* sim, const char* where) {
     assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
     cal_test_expect_below(fabs(balance.error), 1e-6 * fmax(balance.exchanged, 1.0), "energy balance", where);
 }
+
+cal_builder* cal_test_builder(double gravity) {
+    cal_builder* builder = NULL;
+    const double down[3] = {0.0, 0.0, -gravity};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_builder_set_gravity(builder, down);
+    return builder;
+}
+
+cal_model* cal_test_finish(cal_builder* builder) {
+    cal_model* model = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}

@@ -22,6 +22,9 @@
 
 // A model of a generator's specification; the test fails with the error's text when there is none.
 cal_model* cal_test_model(const char* specification);
+// An empty builder with gravity along −z, and the model of a builder, which is destroyed.
+cal_builder* cal_test_builder(double gravity);
+cal_model* cal_test_finish(cal_builder* builder);
 // A new model with the name, the gravity and the bodies of another one; its joints are to be added.
 cal_builder* cal_test_same_bodies(const cal_model* model);
 // The same bodies and joints with dampers, springs, stops, armature and motors, at random: everything that makes a joint

@@ -9,6 +9,13 @@ cal_world* cal_test_world(const cal_world_def* def) {
     return world;
 }
 
+cal_world* cal_test_world_of(const cal_model* model, const cal_world_def* def) {
+    cal_world* world = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_world_from_model(model, def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
+    return world;
+}
+
 cal_world* cal_test_scene(const char* specification, const cal_world_def* def) {
     cal_world* world = NULL;
     cal_error error = {CAL_OK, ""};

@@ -7,6 +7,7 @@
 // is none.
 cal_world* cal_test_world(const cal_world_def* def);
 cal_world* cal_test_scene(const char* specification, const cal_world_def* def);
+cal_world* cal_test_world_of(const cal_model* model, const cal_world_def* def); // without keeping events
 void cal_test_advance(cal_world* world, double time);
 cal_world_report cal_test_report(cal_world* world);
 // A body by its name.

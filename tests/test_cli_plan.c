@@ -292,6 +292,42 @@ static void draws_schedules(void** unused) {
     cal_test_expect_mistake("sim chain --algorithm assembly --schedule 0", "number of processors");
 }
 
+// Which algorithm a GPU is faster with is said, and chosen where that is asked for: by the model, so that bits are those of every machine.
+static void chooses_algorithms_for_a_gpu(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well("plan chain:n=2000 --machine cuda");
+    if (!strstr(o.out, "aba\n") || !strstr(o.out, "--algorithm assembly takes")) fail_msg("%s", o.out);
+    cal_test_release(&o);
+    o = cal_test_run_well("plan chain:n=2000 --machine cuda --json");
+    const double assembly = cal_test_number_after(o.out, "assembly_s");
+    assert_true(assembly > 0.0 && assembly < cal_test_number_after(o.out, "evaluation_s"));
+    cal_test_release(&o);
+    o = cal_test_run_well("plan chain:n=2000 --machine cuda --algorithm assembly --json");
+    assert_float_equal(cal_test_number_after(o.out, "evaluation_s"), assembly, 1e-9);
+    assert_true((int)cal_test_number_after(o.out, "parts") > 1);
+    cal_test_release(&o);
+    o = cal_test_run_well("plan chain:n=2000 --machine cuda --algorithm assembly --schedule 10");
+    if (!strstr(o.out, "assembly: 10 parts, 4 joins")) fail_msg("%s", o.out);
+    cal_test_release(&o);
+    o = cal_test_run_well("plan humanoid --machine cuda");
+    if (strstr(o.out, "--algorithm assembly")) fail_msg("%s", o.out);
+    cal_test_release(&o);
+    cal_test_expect_mistake("plan chain --machine cuda --algorithm assembly --batch 9", "--batch");
+    cal_test_expect_mistake("plan chain --machine cuda --tree", "leave the others out");
+    char chosen[17], named[17];
+    int used;
+    run_to_hash("sim chain:n=600 --algorithm auto --time 0.02 --json", chosen, &used);
+    run_to_hash("sim chain:n=600 --algorithm assembly --schedule device --time 0.02 --json", named, &used);
+    assert_string_equal(chosen, named);
+    run_to_hash("sim chain:n=8 --algorithm auto --time 0.1 --json", chosen, &used);
+    run_to_hash("sim chain:n=8 --time 0.1 --json", named, &used);
+    assert_string_equal(chosen, named);
+    run_to_hash("sim chain:n=600 --algorithm auto --solver implicit --time 0.002 --json", chosen, &used);
+    run_to_hash("sim chain:n=600 --solver implicit --time 0.002 --json", named, &used);
+    assert_string_equal(chosen, named);
+    cal_test_expect_mistake("sim chain --algorithm auto --schedule 4", "--algorithm assembly");
+}
+
 static void runs_on_ranks(void** unused) {
     (void)unused;
     if (!getenv("CALDER_MPIRUN")) skip();
@@ -381,6 +417,7 @@ int main(void) {
         cmocka_unit_test(rejects_wrong_placements),
         cmocka_unit_test(takes_any_mapping),
         cmocka_unit_test(draws_schedules),
+        cmocka_unit_test(chooses_algorithms_for_a_gpu),
         cmocka_unit_test(plans_worlds),
         cmocka_unit_test(runs_on_ranks),
     };

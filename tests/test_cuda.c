@@ -4,6 +4,7 @@
 #include "calder/calder_cuda.h"
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
+#include "cuda/device_plan.h"
 #include "place.h"
 #include "support.h"
 #include <stdio.h>
@@ -322,6 +323,37 @@ static void checkpoints_go_from_device_to_core_and_back(void** state) {
     remove(path);
 }
 
+// What a plan prices is what the device is asked for.
+static void assembly_launches_what_is_priced(void** state) {
+    (void)state;
+    static const char* const runs[][2] = {{"chain:n=300", NULL},        {"chain:n=5000", NULL},
+                                          {"chain:n=2503", "balanced"}, {"mobile:s=2,l=60,o=3", "40"},
+                                          {"random:n=400", "balanced"}, {"random:n=3000,joints=revolute", NULL}};
+    cal_machine* machine = make_machine();
+    const cal_device* device = ((cal_cuda_machine*)machine)->device;
+    const cal_gpu_def gpu = cal_default_gpu_def();
+    const bool emulated = strstr(cal_cuda_device_name(machine), "emulated") != NULL;
+    for (size_t i = 0; emulated && i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i][0]);
+        cal_plan* plan = NULL;
+        cal_state* own = NULL;
+        cal_gpu_price price;
+        assert_int_equal(cal_plan_create_scheduled(model, "assembly", runs[i][1], machine, NULL, &plan, NULL), CAL_OK);
+        assert_int_equal(cal_state_create(plan, &own), CAL_OK);
+        const int before = cal_device_launches(device);
+        assert_int_equal(cal_plan_execute(plan, own, NULL), CAL_OK);
+        const int launches = cal_device_launches(device) - before;
+        assert_int_equal(cal_price_gpu_assembly(model, runs[i][1], &gpu, &price, NULL), CAL_OK);
+        if (launches != price.launches)
+            fail_msg("%s: %d launches, and %d are priced", runs[i][0], launches, price.launches);
+        cal_state_destroy(own);
+        cal_plan_destroy(plan);
+        cal_model_destroy(model);
+    }
+    cal_machine_destroy(machine);
+    if (!emulated) skip();
+}
+
 // What others find in the device's memory is what the ensemble has; only a device that the host plays can be looked into from here.
 static void views_show_the_instances(void** state) {
     (void)state;
@@ -393,9 +425,19 @@ static void what_cannot_run_says_so(void** state) {
     cal_ensemble_def many = cal_default_ensemble_def();
     cal_ensemble* ensemble = NULL;
     many.machine = machine;
-    many.sim.solver = "rk4";
-    assert_int_equal(cal_ensemble_create_def(model, &many, &ensemble, &error), CAL_NOT_AVAILABLE);
-    assert_non_null(strstr(error.text, "without constraints"));
+    // What is in the way is named, and nothing else.
+    const struct {
+        const cal_model* model;
+        const char *solver, *algorithm, *word;
+    } refused[] = {{model, "rk4", "aba", "ensembles with constraints;"},
+                   {tree, "implicit", "aba", "solvers implicit and bdf;"},
+                   {tree, "rk4", "assembly", "another algorithm than aba;"}};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        many.sim.solver = refused[i].solver;
+        many.sim.algorithm = refused[i].algorithm;
+        assert_int_equal(cal_ensemble_create_def(refused[i].model, &many, &ensemble, &error), CAL_NOT_AVAILABLE);
+        if (!strstr(error.text, refused[i].word)) fail_msg("no '%s' in: %s", refused[i].word, error.text);
+    }
     cal_model_destroy(model);
     cal_model_destroy(tree);
     cal_machine_destroy(machine);
@@ -407,6 +449,7 @@ int main(void) {
                                        cmocka_unit_test(ensembles_have_the_bits_of_one_core),
                                        cmocka_unit_test(instances_have_steps_of_their_own_with_the_bits_of_one_core),
                                        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back),
+                                       cmocka_unit_test(assembly_launches_what_is_priced),
                                        cmocka_unit_test(views_show_the_instances),
                                        cmocka_unit_test(what_cannot_run_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);

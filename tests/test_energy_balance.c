@@ -47,14 +47,6 @@ static cal_energy_balance advance(cal_sim* sim, double time) {
     return balance;
 }
 
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error = {0};
-    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
 // One body of 2 kg on one joint, with its centre at a place in its frame.
 enum { MASS = 2 };
 static cal_model* one_joint(const cal_joint_def* joint, double center, double gravity, const cal_actuator_def* motor) {
@@ -67,7 +59,7 @@ static cal_model* one_joint(const cal_joint_def* joint, double center, double gr
     for (int i = 0; i < 3; i++) body.inertia[i] = 0.1;
     cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), joint);
     if (motor) cal_builder_add_actuator(builder, motor);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 // --- Closed forms ----------------------------------------------------------------------------------------------------
@@ -254,7 +246,7 @@ static void a_loop_with_a_damper_balances(void** state) {
     loop.kind = CAL_ROWS, loop.rows = CAL_ROW_X | CAL_ROW_Z;
     loop.body[0] = second, loop.body[1] = 2, loop.position[0][2] = -1.0, loop.position[1][0] = 1.3;
     cal_builder_add_constraint(builder, &loop);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     for (int i = 0; i < SETTINGS; i++) {
         if (!is_here(settings[i].solver)) continue;
         cal_sim* sim = open_sim(model, &settings[i], NULL, NULL);

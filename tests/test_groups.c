@@ -468,7 +468,7 @@ static void test_replay(void** state) {
 // any of its steps, with other scratch memory, ends in the same bits after as many steps.
 static void test_replay_within_an_interval(void** state) {
     (void)state;
-    enum { STEPS = 1000, SCRATCH = 40000 };
+    enum { STEPS = 1000, SCRATCH = 41000 };
     const cal_group_ops* const all[] = {&cal_group_implicit, &cal_group_penalty};
     static double numbers[STEPS + 1][2 * NUMBERS + 4096], scratch[SCRATCH];
     static cal_group_interval way[STEPS + 1];

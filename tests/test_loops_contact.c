@@ -103,32 +103,9 @@ static void add_floor_shape(cal_builder* builder) {
     cal_builder_add_shape(builder, &floor);
 }
 
-static cal_builder* new_builder(double gravity) {
-    cal_builder* builder = NULL;
-    const double down[3] = {0.0, 0.0, -gravity};
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    cal_builder_set_gravity(builder, down);
-    return builder;
-}
-
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
-static cal_world* open_world(const cal_model* model, const cal_world_def* def) {
-    cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_from_model(model, def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
-    return world;
-}
-
 // A trunk on two legs, each of them a closed loop, with its feet a height above the floor.
 static cal_model* make_robot(double height, double restitution) {
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const double at[3] = {0.0, 0.0,
                           height + 0.02 + 0.15 * cos(0.7) + sqrt(0.22 * 0.22 - pow(0.05 + 0.15 * sin(0.7), 2))};
     const double rest[6] = {0};
@@ -136,7 +113,7 @@ static cal_model* make_robot(double height, double restitution) {
     add_leg(builder, base, "first", 0.17, 0.0, restitution);
     add_leg(builder, base, "second", -0.17, 0.0, restitution);
     add_floor_shape(builder);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 static void expect_closed(const cal_world* world, const char* where) {
@@ -152,7 +129,7 @@ static void expect_closed(const cal_world* world, const char* where) {
 static void robot_lands_and_rests(void** state) {
     (void)state;
     cal_model* model = make_robot(0.3, 0.3);
-    cal_world* world = open_world(model, NULL);
+    cal_world* world = cal_test_world_of(model, NULL);
     cal_test_advance(world, 0.0);
     cal_world_report report = cal_test_report(world);
     const double start = report.kinetic + report.potential, exchanged = 6.0 * 9.81 * 0.3;
@@ -184,7 +161,7 @@ static void flight_agrees_with_a_system(void** state) {
         cal_model* model = cal_test_model(names[i]);
         cal_world_def world_def = cal_default_world_def();
         world_def.tolerance = 1e-10;
-        cal_world* world = open_world(model, &world_def);
+        cal_world* world = cal_test_world_of(model, &world_def);
         cal_sim_def def = cal_default_sim_def();
         def.relative = 1e-11;
         cal_sim* sim = NULL;
@@ -219,7 +196,7 @@ static void rollbacks_change_no_bit(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = seed > 0 ? 0.1 : 0.0;
         def.seed = (uint64_t)seed;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         for (int i = 1; i <= 10; i++) cal_test_advance(world, 0.1 * i);
         const cal_world_report report = cal_test_report(world);
         if (seed == 0) hash = report.hash;
@@ -237,7 +214,7 @@ static void other_loops_hold_constraints(void** state) {
     for (int loop = 0; loop < 2; loop++) {
         cal_world_def def = cal_default_world_def();
         def.loop = loop == 0 ? CAL_RETROACTIVE : CAL_CONSERVATIVE;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         for (int i = 1; i <= 20; i++) {
             cal_test_advance(world, 0.02 * i);
             expect_closed(world, "other loops");
@@ -248,13 +225,13 @@ static void other_loops_hold_constraints(void** state) {
 }
 
 static cal_model* make_two_machines(void) {
-    cal_builder* builder = new_builder(0.0);
+    cal_builder* builder = cal_test_builder(0.0);
     for (int i = 0; i < 2; i++) {
         const double at[3] = {0.0, 0.0, i == 0 ? 0.0 : 0.5}, down[6] = {0.1, 0.0, -1.0, 0.2, -0.1, 0.3}, rest[6] = {0};
         const int base = add_base(builder, i == 0 ? "low" : "high", at, i == 0 ? rest : down);
         add_leg(builder, base, i == 0 ? "a" : "b", 0.12, 0.03, 0.5);
     }
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 // Without gravity, two machines with closed legs that meet keep their momentum, linear and angular: in an impact to rounding, and
@@ -263,7 +240,7 @@ static cal_model* make_two_machines(void) {
 static void impact_keeps_momentum(void** state) {
     (void)state;
     cal_model* model = make_two_machines();
-    cal_world* world = open_world(model, NULL);
+    cal_world* world = cal_test_world_of(model, NULL);
     cal_world_keep_events(world, true);
     cal_test_advance(world, 0.0);
     const cal_world_report before = cal_test_report(world);
@@ -279,7 +256,7 @@ static void impact_keeps_momentum(void** state) {
     cal_world_event event;
     assert_true(cal_world_next_event(world, &event));
     cal_world_destroy(world);
-    world = open_world(model, NULL);
+    world = cal_test_world_of(model, NULL);
     cal_test_advance(world, event.time);
     const cal_world_report after = cal_test_report(world);
     assert_int_equal(after.collisions, 1);
@@ -339,7 +316,7 @@ static void solve_dense(int n, double* A, double* b) {
 // Velocities after the impact are those of  M Δ = Jᵀ p + Gᵀ μ,  G (v + Δ) = 0,  with G and J from plane geometry.
 static void impact_is_that_of_the_constrained_mechanism(void** state) {
     (void)state;
-    cal_builder* builder = new_builder(0.0);
+    cal_builder* builder = cal_test_builder(0.0);
     const double a[3] = {0.0, 0.0, 0.0}, up[3] = {0.0, 0.0, 1.0}, right[3] = {1.0, 0.0, 0.0},
                  down[3] = {0.0, 0.0, -1.0}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.3, 0.0, 0.0};
     const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
@@ -347,7 +324,7 @@ static void impact_is_that_of_the_constrained_mechanism(void** state) {
     for (int i = 0; i < BARS; i++) add_hinged(builder, &bars[i], 0.0, 0.0);
     close_loop(builder, "D", 2, down, CAL_GROUND, d);
     add_ball(builder, 1, middle, 0.1, 0.5);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_world_def def = cal_default_world_def();
     memset(def.gravity, 0, sizeof def.gravity);
     def.friction = 0.0, def.restitution = 0.5;
@@ -406,7 +383,7 @@ static void impact_is_that_of_the_constrained_mechanism(void** state) {
 // The generator's four-bar with a ball on its coupler, which falls onto a box and stays there: many repeated rows.
 static void redundant_loop_rests_on_a_box(void** state) {
     (void)state;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const double a[3] = {0.0, 0.0, 0.0}, up[3] = {-0.3, 0.0, 0.9}, right[3] = {1.0, 0.0, 0.0},
                  down[3] = {0.3, 0.0, -0.9}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.5, 0.0, 0.0};
     const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
@@ -420,8 +397,8 @@ static void redundant_loop_rests_on_a_box(void** state) {
     box.size[0] = 2.0, box.size[1] = 0.5, box.size[2] = 0.1;
     box.position[2] = 0.3;
     cal_builder_add_shape(builder, &box);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     for (int i = 0; i <= 300; i++) {
         cal_test_advance(world, 0.01 * i);
         expect_closed(world, "redundant four-bar");
@@ -440,7 +417,7 @@ static void redundant_loop_rests_on_a_box(void** state) {
 // middle: they shove it there and hold it.
 static void coupled_fingers_close_on_a_box(void** state) {
     (void)state;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     int joints[2];
     for (int i = 0; i < 2; i++) {
         const double sign = i == 0 ? 1.0 : -1.0;
@@ -475,8 +452,8 @@ static void coupled_fingers_close_on_a_box(void** state) {
     for (int k = 0; k < 3; k++) cube.size[k] = 0.1;
     cal_builder_add_shape(builder, &cube);
     add_floor_shape(builder);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     for (int i = 0; i <= 150; i++) {
         cal_test_advance(world, 0.02 * i);
         expect_closed(world, "gripper");
@@ -496,7 +473,7 @@ static void coupled_fingers_close_on_a_box(void** state) {
 
 // Two balls, one above the other, and a weld between them that does not hold yet.
 static cal_model* make_welded(bool inactive, double off, double inertia) {
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     int bodies[2];
     for (int i = 0; i < 2; i++) {
         cal_body_def ball = cal_default_body_def();
@@ -516,7 +493,7 @@ static cal_model* make_welded(bool inactive, double off, double inertia) {
     weld.position[0][2] = 0.5;
     cal_builder_add_constraint(builder, &weld);
     add_floor_shape(builder);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 // In flight they are connected, land as one, and stand on the lower one; let go, the upper one falls.
@@ -528,7 +505,7 @@ static void connects_and_lets_go(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = seed > 0 ? 0.1 : 0.0;
         def.seed = (uint64_t)seed;
-        cal_world* world = open_world(model, &def);
+        cal_world* world = cal_test_world_of(model, &def);
         cal_multibody_id multibody;
         int weld;
         cal_error error = {CAL_OK, ""};
@@ -568,7 +545,7 @@ static void connects_and_lets_go(void** state) {
 static void open_start_is_closed(void** state) {
     (void)state;
     cal_model* model = make_welded(false, 0.02, 1e4);
-    cal_world* world = open_world(model, NULL);
+    cal_world* world = cal_test_world_of(model, NULL);
     cal_test_advance(world, 0.0);
     expect_closed(world, "start");
     cal_test_expect_below(fabs(cal_test_report(world).start_moved - 0.01), 1e-6, "way", "balls at the start");
@@ -579,13 +556,13 @@ static void open_start_is_closed(void** state) {
 // Two points of the ground that a rod cannot reach both.
 static void impossible_start_is_refused(void** state) {
     (void)state;
-    cal_builder* builder = new_builder(9.81);
+    cal_builder* builder = cal_test_builder(9.81);
     const double a[3] = {0.0, 0.0, 0.0}, to[3] = {1.0, 0.0, 0.0}, far[3] = {3.0, 0.0, 0.0};
     const cal_body_def bar = rod("bar", CAL_GROUND, a, to, 1.0);
     const int body = add_hinged(builder, &bar, 0.0, 0.0);
     close_loop(builder, "out of reach", body, to, CAL_GROUND, far);
-    cal_model* model = finish(builder);
-    cal_world* world = open_world(model, NULL);
+    cal_model* model = cal_test_finish(builder);
+    cal_world* world = cal_test_world_of(model, NULL);
     cal_error error = {CAL_OK, ""};
     assert_int_equal(cal_world_advance(world, 0.0, &error), CAL_NOT_CONVERGED);
     assert_non_null(strstr(error.text, "out of reach"));
@@ -594,7 +571,7 @@ static void impossible_start_is_refused(void** state) {
     model = make_welded(false, 0.0, 0.004);
     cal_world_def def = cal_default_world_def();
     def.group = "penalty";
-    world = open_world(model, &def);
+    world = cal_test_world_of(model, &def);
     assert_int_equal(cal_world_advance(world, 0.0, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "penalty"));
     cal_world_destroy(world);

@@ -270,9 +270,53 @@ static void test_gpus_are_priced(void** unused) {
     cal_model_destroy(model);
 }
 
+// So is assembly there, with the same figures of the GPU; and shorter than aba where a chain is long.
+static void test_assembly_on_gpus_is_priced(void** unused) {
+    (void)unused;
+    static const struct {
+        const char* model;
+        double measured; // s
+    } runs[] = {{"chain:n=100000", 178.6e-6}, {"chain:n=1000000", 429.1e-6}};
+    const cal_gpu_def gpu = cal_default_gpu_def();
+    cal_gpu_price p, aba;
+    cal_error error;
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        if (CAL_TEST_SANITIZED && i > 0) continue; // the same lines once more, and slow there
+        cal_model* model = cal_test_model(runs[i].model);
+        assert_int_equal(cal_price_gpu_assembly(model, NULL, &gpu, &p, &error), CAL_OK);
+        cal_test_expect_below(fabs(p.seconds - runs[i].measured), 0.25 * runs[i].measured, runs[i].model, "");
+        expect_near(p.moving + p.computing + p.waiting + p.launching, p.seconds, "parts");
+        cal_model_destroy(model);
+    }
+    cal_model* model = cal_test_model("chain:n=2000");
+    assert_int_equal(cal_price_gpu(model, 1, &gpu, &aba, &error), CAL_OK);
+    assert_int_equal(cal_price_gpu_assembly(model, NULL, &gpu, &p, &error), CAL_OK);
+    assert_true(p.seconds < aba.seconds);
+    assert_true(1 << p.heights >= p.parts); // joined two by two, in a tree
+    // As many parts as joints, and one, which nothing is joined with.
+    assert_int_equal(cal_price_gpu_assembly(model, "balanced", &gpu, &p, &error), CAL_OK);
+    assert_int_equal(p.parts, 2000);
+    assert_int_equal(cal_price_gpu_assembly(model, "serial", &gpu, &p, &error), CAL_OK);
+    assert_int_equal(p.parts, 1);
+    assert_int_equal(p.heights, 0);
+    expect_refusal(cal_price_gpu_assembly(model, "sideways", &gpu, &p, &error), &error, "sideways");
+    expect_refusal(cal_price_gpu_assembly(model, NULL, &gpu, NULL, &error), &error, "out");
+    expect_refusal(cal_price_gpu_assembly(NULL, NULL, &gpu, &p, &error), &error, "NULL");
+    cal_model_destroy(model);
+    // Branches: parts with several ports, joints of every kind, several levels.
+    model = cal_test_model("random:n=3000");
+    assert_int_equal(cal_price_gpu_assembly(model, NULL, &gpu, &p, &error), CAL_OK);
+    assert_true(p.heights > 0 && p.launches > p.levels);
+    cal_model_destroy(model);
+    model = cal_test_model("bricard");
+    assert_int_equal(cal_price_gpu_assembly(model, "balanced", &gpu, &p, &error), CAL_NOT_AVAILABLE);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpus_are_priced),
+        cmocka_unit_test(test_assembly_on_gpus_is_priced),
         cmocka_unit_test(test_joints_keep_their_processors),
         cmocka_unit_test(test_cheaper_messages_cost_no_time),
         cmocka_unit_test(test_jung_is_to_be_had),

@@ -12,14 +12,6 @@
 
 // --- Models ---------------------------------------------------------------------------------------------------------------
 
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
 static void add_floor(cal_builder* builder) {
     cal_shape_def floor = cal_default_shape_def();
     floor.kind = CAL_PLANE;
@@ -56,7 +48,7 @@ static cal_model* make_pile(double mass) {
         const double at[3] = {0.03 * (i % 2), 0.02 * (i % 3), 0.15 + 0.28 * i}, half[3] = {0.1, 0.12, 0.11};
         add_free(builder, at, half, mass);
     }
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 // A rod on a hinge of a base, and another one; their ends are held together: a triangle that lands on its feet.
@@ -93,7 +85,7 @@ static cal_model* make_triangle(void) {
     foot.body = rods[0], foot.size[0] = 0.04, foot.friction = 0.5;
     foot.position[0] = -0.15, foot.position[2] = -0.2;
     cal_builder_add_shape(builder, &foot);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 // --- Simulations ------------------------------------------------------------------------------------------------------------
@@ -230,7 +222,7 @@ static void test_asleep(void** state) {
     const double low[3] = {0.0, 0.0, 0.12}, high[3] = {0.02, 0.0, 25.0}, half[3] = {0.1, 0.1, 0.1};
     add_free(builder, low, half, 1.0);
     add_free(builder, high, half, 1.0);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_sim* sim = make(model, NULL);
     advance(sim, 2.0);
     assert_true(cal_world_is_asleep(cal_sim_world(sim), cal_world_body(cal_sim_world(sim), 1)));

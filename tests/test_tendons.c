@@ -23,14 +23,6 @@ static cal_model* read_model(const char* name, uint32_t disabled) {
     return variant;
 }
 
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error = {0};
-    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
 // Two weights that slide along z at x = ±r below a cylinder along y at height h.
 static const double R = 0.2, H = 2.0, STIFFNESS = 300.0, DAMPING = 7.0, SLACK = 1.0;
 static cal_model* make_lift(const double masses[2]) {
@@ -62,7 +54,7 @@ static cal_model* make_lift(const double masses[2]) {
     def.spring_length[0] = def.spring_length[1] = SLACK;
     def.damping = DAMPING;
     assert_int_equal(cal_builder_add_tendon(builder, &def), 0);
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 static void test_lift(void** state) {
@@ -268,7 +260,7 @@ static void test_rope(void** state) {
     rope.limited = true;
     rope.range[1] = 1.0;
     cal_builder_add_tendon(builder, &rope);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_model_tendon(model, 0, &rope);
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;

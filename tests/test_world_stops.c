@@ -17,14 +17,6 @@ static cal_builder* new_builder(double floor) {
     return builder;
 }
 
-static cal_model* finish(cal_builder* builder) {
-    cal_model* model = NULL;
-    cal_error error;
-    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
-    return model;
-}
-
 // A ball with a small radius, which touches.
 static void add_ball(cal_builder* builder, int body, double x, double z, double radius) {
     cal_shape_def ball = cal_default_shape_def();
@@ -86,7 +78,7 @@ static void an_arm_hits_its_stop_above_a_floor_and_rests_on_it(void** state) {
     static const char* const solvers[] = {"auto", "rkf", "gear", "implicit"};
     cal_builder* builder = new_builder(FLOOR);
     add_arm(builder, CAL_GROUND, 0.0);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
         double forces[6];
         cal_sim* sim = open_sim(model, solvers[i], 0.0, NULL);
@@ -122,7 +114,7 @@ static void a_stop_is_hit_in_a_contact_group(void** state) {
     box.body = body, box.kind = CAL_BOX, box.size[0] = box.size[1] = 1.0, box.size[2] = 0.5, box.friction = 1.0;
     cal_builder_add_shape(builder, &box);
     add_arm(builder, body, 1.5);
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_sim* sim = open_sim(model, "auto", 0.0, NULL);
     cal_world_report report;
     cal_test_advance_sim(sim, 0.45);
@@ -168,7 +160,7 @@ static cal_model* leg(void) {
         cal_builder_add_joint(builder, number, &joint);
         if (i == 2) add_ball(builder, number, 0.0, -LENGTH, RADIUS);
     }
-    return finish(builder);
+    return cal_test_finish(builder);
 }
 
 static void a_robot_kneels_on_its_stop(void** state) {
@@ -237,7 +229,7 @@ static void a_joint_rests_where_another_one_holds_it(void** state) {
         cal_builder_add_actuator(builder, &motor);
         add_ball(builder, body, length, 0.0, 0.1 * length);
     }
-    cal_model* model = finish(builder);
+    cal_model* model = cal_test_finish(builder);
     cal_sim* sim = open_sim(model, "rkck", 0.0, NULL);
     cal_error error;
     if (cal_sim_advance(sim, 1e-3, &error)) fail_msg("%s", error.text);

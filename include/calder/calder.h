@@ -209,7 +209,8 @@ typedef void cal_surface_function(const double point[3], double* value, double g
                                   void* user);
 
 /// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value. A value
-/// that is not a number leaves the position free, and prescribes the velocity alone.
+/// that is not a number leaves the position free, and prescribes the velocity alone. Must depend on nothing but its arguments; where bodies touch, several
+/// threads may ask at a time.
 typedef void cal_motion_function(double time, double* value, double* velocity, double* acceleration, void* user);
 
 /// A motion of a few numbers: offset + rate t + amplitude sin(2π frequency t + phase), frequency in 1/s.
@@ -693,11 +694,16 @@ typedef struct cal_gpu_price {
         launching; ///< s: bytes, operations (beyond the bytes), joints one after the other, kernels
     double bytes, operations;
     int levels, launches;
-    double filled; ///< share of lanes of 32 that have a joint
+    double filled;      ///< share of lanes of 32 that have a joint
+    int parts, heights; ///< of assembly: what the model is cut into, and the joins on the longest path; else 0
 } cal_gpu_price;
 /// Forward dynamics (algorithm aba) of one model, or of `instances` of them side by side, on a GPU.
 cal_status cal_price_gpu(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_gpu_price* out,
                          cal_error* error);
+/// The same of algorithm assembly, of one model: `schedule` as for cal_plan_create_scheduled, NULL for a GPU's own. A model whose constraints
+/// assembly would close is refused, as a GPU refuses it.
+cal_status cal_price_gpu_assembly(const cal_model* model, const char* schedule, const cal_gpu_def* gpu,
+                                  cal_gpu_price* out, cal_error* error);
 
 /// The algorithms: "aba" (forward dynamics), "armstrong" (the same for ball and free joints, Armstrong's equations), "assembly"
 /// (the same by assembling and disassembling chains, parallel in time that grows with the logarithm of their length), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),

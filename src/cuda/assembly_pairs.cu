@@ -26,9 +26,8 @@ enum {
     PAIR_DOUBLES = ROOM_DOUBLES + 2 * CHAIN_DOUBLES
 };
 static_assert((int)PAIR_NOWHERE + (int)CHAIN_DOUBLES + (int)CAL_JOIN_NUMBERS <= (int)ROOM_DOUBLES, "there is room");
-enum { PAIR_WARPS = 12 }; // that a multiprocessor has registers for
 
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, PAIR_WARPS) join_pairs_kernel(const cal_device_work work) {
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PAIR_WARPS) join_pairs_kernel(const cal_device_work work) {
     cal_context context = own_context(&work, 0);
     CAL_OWN_ASSEMBLY(&work, context);
     const int first = 2 * CAL_OWN_WARP, own = first + WORKER_OF_TEAM;

@@ -222,19 +222,19 @@ static void walk_joins(const cal_device_bands* bands, cal_device* device, cal_de
     for (int i = 0; i < 2 * bands->count; i++) {
         const bool up = i < bands->count;
         const cal_device_band* band = &bands->bands[up ? i : 2 * bands->count - 1 - i];
-        if (band->turns && !up) continue;
-        work->heights = band->heights;
-        work->turn = up ? band->heights : 0;
-        work->phase_count = band->turns ? 2 * band->heights : band->heights;
-        if (band->wide)
+        if (band->of.turns && !up) continue;
+        work->heights = band->of.heights;
+        work->turn = up ? band->of.heights : 0;
+        work->phase_count = band->of.turns ? 2 * band->of.heights : band->of.heights;
+        if (band->of.wide)
             launch(!up            ? joins->wide_down
                    : band->chains ? joins->pairs_up
                                   : joins->wide_up,
                    device, work, band->first_element, band->elements);
         else
-            launch(band->turns ? joins->last
-                   : up        ? joins->up
-                               : joins->down,
+            launch(band->of.turns ? joins->last
+                   : up           ? joins->up
+                                  : joins->down,
                    device, work, band->first_start, band->groups);
     }
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-_Thread_local int cal_emulated_thread;
+_Thread_local int cal_emulated_thread, cal_emulated_launches;
 _Thread_local double cal_emulated_memory[CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES];
 
 struct cal_device {
@@ -32,6 +32,11 @@ const char* cal_device_name(const cal_device* device) {
 size_t cal_device_memory(const cal_device* device) {
     (void)device;
     return SIZE_MAX;
+}
+
+int cal_device_launches(const cal_device* device) {
+    (void)device;
+    return cal_emulated_launches;
 }
 
 void* cal_device_allocate(cal_device* device, size_t bytes) {
@@ -206,6 +211,11 @@ size_t cal_device_memory(const cal_device* device) {
     size_t left = 0, all = 0;
     cudaSetDevice(device->index);
     return cudaMemGetInfo(&left, &all) == cudaSuccess ? left : 0;
+}
+
+int cal_device_launches(const cal_device* device) {
+    (void)device;
+    return 0;
 }
 
 void* cal_device_allocate(cal_device* device, size_t bytes) {

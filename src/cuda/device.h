@@ -16,6 +16,8 @@ void cal_device_close(cal_device* device); // NULL is allowed
 const char* cal_device_name(const cal_device* device);
 // Free memory, in bytes.
 size_t cal_device_memory(const cal_device* device);
+// Kernels that the calling thread has launched, where the host plays the device; else 0.
+int cal_device_launches(const cal_device* device);
 
 // Zeroed memory of the device; NULL: it has no more.
 void* cal_device_allocate(cal_device* device, size_t bytes);

@@ -3,59 +3,26 @@
 #include "base/memory.h"
 #include "cuda/device_plan.h"
 #include "pass/assembly.h"
-#include <assert.h>
-#include <limits.h>
-
-// Who has the elements of a walk: a group of so many heights has so many of its lowest joins at most, if they are joined two by two; how many
-// elements of a height fill a device by themselves; and how many of one a last team has at most.
-typedef struct crew {
-    int width, heights, most, last;
-} crew;
-static const crew joiners = {
-    .width = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS, .last = CAL_TEAM_WARPS};
-
-// A multiprocessor has one team of those that find tips and bases: groups become as large as it takes for all of them to work at a time, and the
-// last team has two elements for each of its warps at most.
-static crew find_placers(const cal_schedule* s) {
-    crew own = {.width = CAL_PLACE_WARPS, .heights = 6, .most = INT_MAX, .last = 2 * CAL_PLACE_WARPS};
-    static_assert((int)CAL_PLACE_WARPS == 1 << 5, "six heights of subtrees of so many joins");
-    for (; s->part_count / 2 > own.width * CAL_MULTIPROCESSORS; own.heights++) own.width *= 2;
-    return own;
-}
-
-// Parts that are joined have what they need from their joins, and find their ports where elements have theirs (copy_elements).
-static bool is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
-
-// The end of a band that begins with a height; last: the first height from which on one team has all elements.
-static int band_end(const crew* by, const int32_t* count, int height, int last, int all) {
-    if (height >= last) return all;
-    if (count[height] == 0 || count[height] > by->most) return height + 1;
-    const int left = last - height, bands = (left + by->heights - 1) / by->heights;
-    return height + (left + bands - 1) / bands;
-}
 
 // Heights become bands; band: of each height.
-static cal_status find_bands(cal_device_bands* own, const crew* by, const cal_schedule* s, int32_t* band, int heights) {
+static cal_status find_bands(cal_device_bands* own, const cal_join_crew* by, const cal_schedule* s, int32_t* band,
+                             int heights) {
     int32_t* count = cal_allocate((size_t)heights, sizeof *count);
+    cal_join_band* bands = cal_allocate((size_t)heights, sizeof *bands);
     own->bands = cal_allocate((size_t)heights, sizeof *own->bands);
-    if (!count || !own->bands) {
-        cal_free(count);
-        return CAL_NO_MEMORY;
+    const cal_status status = count && bands && own->bands ? CAL_OK : CAL_NO_MEMORY;
+    if (!status) {
+        cal_schedule_count_heights(s, count);
+        own->count = cal_schedule_find_bands(by, count, heights, bands);
     }
-    int last = 0;
-    for (int i = 0; i < s->element_count; i++)
-        if (is_listed(&s->elements[i])) count[s->elements[i].height]++;
-    for (int h = 0; h < heights; h++)
-        if (count[h] > by->last) last = h + 1;
-    for (int h = 0, end; h < heights; h = end) {
-        end = band_end(by, count, h, last, heights);
-        own->bands[own->count] =
-            (cal_device_band){.first_height = h, .heights = end - h, .wide = count[h] > by->most, .turns = h >= last};
-        for (int i = h; i < end; i++) band[i] = own->count;
-        own->count++;
+    for (int b = 0; !status && b < own->count; b++) {
+        const cal_join_band* of = &bands[b];
+        own->bands[b].of = *of;
+        for (int i = 0; i < of->heights; i++) band[of->first_height + i] = b;
     }
     cal_free(count);
-    return CAL_OK;
+    cal_free(bands);
+    return status;
 }
 
 // What teams have of the bands: subtrees, as many as have a worker for each of their joins. Elements come by bands, in these by groups, in
@@ -77,7 +44,7 @@ static void find_widths(groups* g, const cal_schedule* s) {
         const int height = s->elements[s->order[first]].height;
         for (end = first; end < s->element_count && s->elements[s->order[end]].height == height; end++) {
             const int root = g->root[s->order[end]];
-            if (is_listed(&s->elements[s->order[end]]) && ++g->count[root] > g->width[root])
+            if (cal_element_is_listed(&s->elements[s->order[end]]) && ++g->count[root] > g->width[root])
                 g->width[root] = g->count[root];
         }
         for (int i = first; i < end; i++) g->count[g->root[s->order[i]]] = 0;
@@ -85,12 +52,12 @@ static void find_widths(groups* g, const cal_schedule* s) {
 }
 
 // All of a wide band are one group.
-static void find_groups(cal_device_bands* own, const crew* by, groups* g, const cal_schedule* s) {
+static void find_groups(cal_device_bands* own, const cal_join_crew* by, groups* g, const cal_schedule* s) {
     // Of each band, the workers that are left of its last group.
     for (int b = 0; b < own->count; b++) g->count[b] = 0;
     for (int i = 0; i < s->element_count; i++) {
-        if (g->root[i] != i || !is_listed(&s->elements[i])) continue;
-        const int b = g->band[s->elements[i].height], width = own->bands[b].wide ? 0 : g->width[i];
+        if (g->root[i] != i || !cal_element_is_listed(&s->elements[i])) continue;
+        const int b = g->band[s->elements[i].height], width = own->bands[b].of.wide ? 0 : g->width[i];
         cal_device_band* band = &own->bands[b];
         if (band->groups == 0 || width > g->count[b]) g->count[b] = by->width, band->groups++;
         g->count[b] = width < g->count[b] ? g->count[b] - width : 0;
@@ -102,33 +69,35 @@ static size_t place_of(const cal_device_bands* own, const groups* g, const cal_s
     const int height = s->elements[element].height;
     const cal_device_band* band = &own->bands[g->band[height]];
     const size_t group = (size_t)g->group[g->root[element]];
-    return (size_t)band->first_start + group * (size_t)(band->heights + 1) + (size_t)(height - band->first_height);
+    return (size_t)band->first_start + group * (size_t)(band->of.heights + 1) +
+           (size_t)(height - band->of.first_height);
 }
 
-static cal_status sort_elements(cal_device_bands* own, const crew* by, groups* g, const cal_schedule* s) {
+static cal_status sort_elements(cal_device_bands* own, const cal_join_crew* by, groups* g, const cal_schedule* s) {
     size_t starts = 0;
     for (int b = 0; b < own->count; b++) {
         cal_device_band* band = &own->bands[b];
         band->first_start = (int)starts;
-        starts += (size_t)band->groups * (size_t)(band->heights + 1);
+        starts += (size_t)band->groups * (size_t)(band->of.heights + 1);
     }
     own->start_count = starts;
     g->starts = cal_allocate(starts + 1, sizeof *g->starts);
     if (!g->starts) return CAL_NO_MEMORY;
     // Counted one place on, so that the filling leaves every list's beginning where it belongs.
     for (int i = 0; i < s->element_count; i++)
-        if (is_listed(&s->elements[i])) g->starts[place_of(own, g, s, i) + 1]++;
+        if (cal_element_is_listed(&s->elements[i])) g->starts[place_of(own, g, s, i) + 1]++;
     for (size_t i = 0; i < starts; i++) g->starts[i + 1] += g->starts[i];
     for (int i = 0; i < s->element_count; i++)
-        if (is_listed(&s->elements[s->order[i]])) g->order[g->starts[place_of(own, g, s, s->order[i])]++] = s->order[i];
+        if (cal_element_is_listed(&s->elements[s->order[i]]))
+            g->order[g->starts[place_of(own, g, s, s->order[i])]++] = s->order[i];
     for (size_t i = starts; i > 0; i--) g->starts[i] = g->starts[i - 1];
     g->starts[0] = 0;
     for (int b = 0; b < own->count; b++) {
         cal_device_band* band = &own->bands[b];
         const int32_t* first = g->starts + band->first_start;
         band->first_element = first[0];
-        band->elements = band->groups > 0 ? first[band->groups * (band->heights + 1) - 1] - first[0] : 0;
-        const size_t workers = (size_t)(band->wide ? band->elements : band->groups * by->width);
+        band->elements = band->groups > 0 ? first[band->groups * (band->of.heights + 1) - 1] - first[0] : 0;
+        const size_t workers = (size_t)(band->of.wide ? band->elements : band->groups * by->width);
         if (workers > own->worker_count) own->worker_count = workers;
     }
     return CAL_OK;
@@ -138,10 +107,10 @@ static bool joins_chain(const cal_schedule* s, const cal_element* e) {
     return e->a >= 0 && cal_joins_chain(e, &s->elements[e->a], &s->elements[e->b]);
 }
 static void find_chains(cal_device_bands* own, const groups* g, const cal_schedule* s) {
-    for (int b = 0; b < own->count; b++) own->bands[b].chains = own->bands[b].wide;
+    for (int b = 0; b < own->count; b++) own->bands[b].chains = own->bands[b].of.wide;
     for (int i = 0; i < s->element_count; i++) {
         const cal_element* e = &s->elements[i];
-        if (is_listed(e) && !joins_chain(s, e)) own->bands[g->band[e->height]].chains = false;
+        if (cal_element_is_listed(e) && !joins_chain(s, e)) own->bands[g->band[e->height]].chains = false;
     }
 }
 
@@ -185,11 +154,11 @@ static cal_status copy_steps(cal_device_plan* plan, const cal_plan* host, const 
 }
 
 // of: elements as the device has them, on the way from tips to bases; of joins NULL.
-static cal_status divide(cal_device_plan* plan, const cal_plan* host, const cal_element* of, const crew* by,
+static cal_status divide(cal_device_plan* plan, const cal_plan* host, const cal_element* of, const cal_join_crew* by,
                          cal_device_bands* own) {
     const cal_schedule* s = ((const cal_assembly_plan*)host->arrangement)->schedule;
     const size_t elements = (size_t)s->element_count;
-    const int heights = s->elements[s->order[s->element_count - 1]].height + 1; // a device is one processor
+    const int heights = s->height + 1; // a device is one processor
     groups g = {.band = cal_allocate((size_t)heights, sizeof *g.band),
                 .root = cal_allocate(elements, sizeof *g.root),
                 .group = cal_allocate(elements, sizeof *g.group),
@@ -297,7 +266,8 @@ static int find_part_steps(const cal_layout* layout, const cal_slot_layout* slot
 // Bands of both walks of joins.
 static cal_status divide_walks(cal_device_plan* plan, const cal_plan* host, const cal_element* elements) {
     cal_device_schedule* own = plan->schedule;
-    const crew placers = find_placers(((const cal_assembly_plan*)host->arrangement)->schedule);
+    const cal_join_crew placers = cal_schedule_placers(((const cal_assembly_plan*)host->arrangement)->schedule),
+                        joiners = cal_schedule_joiners();
     const cal_status status = divide(plan, host, elements, &placers, &own->placing);
     return status ? status : divide(plan, host, NULL, &joiners, &own->joining);
 }

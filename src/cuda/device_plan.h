@@ -2,7 +2,7 @@
 #pragma once
 #include "cuda/kernels.h"
 #include "machine/machine.h"
-#include "schedule/schedule.h"
+#include "schedule/schedule_bands.h"
 
 typedef struct cal_cuda_machine {
     cal_machine base;
@@ -53,12 +53,10 @@ void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed
 
 // Heights of joins that one launch works on, in groups that a team has each (work.h, starts).
 typedef struct cal_device_band {
-    int first_height, heights, groups;
-    int first_start;
+    cal_join_band of;
+    int groups, first_start;
     int first_element, elements; // in the order of bands
-    bool wide;                   // one height, whose elements are side by side
-    bool chains;                 // and all of them are joins of a chain's parts
-    bool turns;                  // goes up and down again: nothing is above it
+    bool chains;                 // it is wide, and all of them are joins of a chain's parts
 } cal_device_band;
 
 // All heights, for one kind of walk.

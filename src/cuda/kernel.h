@@ -33,9 +33,9 @@ enum {
     CAL_PART_DOUBLES = CAL_PART_AREA + 63 * CAL_WIDTH
 };
 static_assert((int)CAL_PART_DOUBLES >= (int)CAL_SEGMENT_DOUBLES, "segments have room there");
-// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): as many as a multiprocessor has room for.
+// Of a team whose warps have a role each in a part's walk, with a third of the registers (part.h): a multiprocessor has CAL_PART_TEAMS.
 // The warp that needs most of them keeps some rows on chip, behind three segments.
-enum { CAL_PART_ROLES = 3, CAL_PART_TEAMS = 4, CAL_PORT_ROWS = 6 };
+enum { CAL_PART_ROLES = 3, CAL_PORT_ROWS = 6 };
 enum { CAL_ROLES_DOUBLES = 3 * CAL_SEGMENT_DOUBLES + CAL_PORT_ROWS * CAL_WIDTH };
 // A team: warps that share a column of so many steps at most, and memory for rows of all of them (team_walks.h), which a multiprocessor has for
 // two teams. Teams without a column have CAL_TEAM_DOUBLES.
@@ -91,6 +91,7 @@ CAL_DEVICE static inline void use_touched(double* anywhere, double sum) {
 #define CAL_BOUNDS(threads, blocks)
 #define CAL_APART
 extern _Thread_local double cal_emulated_memory[];
+extern _Thread_local int cal_emulated_launches; // so many were played
 #define CAL_FAST_MEMORY cal_emulated_memory
 // Teams of a trunk keep theirs while others work.
 #define CAL_COLUMN_MEMORY (cal_emulated_memory + CAL_OWN_WARP / CAL_TEAM_WARPS % CAL_TRUNK_TEAMS * CAL_COLUMN_DOUBLES)
@@ -98,7 +99,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_TEAMS(name, phase_of, phases, warps, device, teams, doubles, work)                                  \
     do {                                                                                                               \
         const int threads = (warps)*CAL_WIDTH;                                                                         \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (phases); phase++)                                                             \
                 for (int i = 0; i < threads; i++) {                                                                    \
@@ -110,7 +111,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_LAUNCH_PHASED(name, phase_of, warps, device, teams, doubles, work)                                         \
     do {                                                                                                               \
         const int threads = (warps)*CAL_WIDTH;                                                                         \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (teams); team++)                                                                     \
             for (int phase = 0; phase < (work)->phase_count; phase++)                                                  \
                 for (int i = 0; i < threads; i++) {                                                                    \
@@ -129,12 +130,12 @@ extern _Thread_local double cal_emulated_memory[];
                         stage_of(work, trunk_column(work, team), trunk_level(work, team), stage, phase);               \
                     }                                                                                                  \
     }
-#define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), name(work))
+#define CAL_LAUNCH_TRUNK(name, device, teams, work) ((void)(device), (void)(teams), cal_emulated_launches++, name(work))
 // Teams of a descent, which wait for each other on a device, come one after the other, parents first.
 #define CAL_DESCENT_KERNEL(name, ahead, phase_of, phases)
 #define CAL_LAUNCH_DESCENT(name, phase_of, phases, device, work)                                                       \
     do {                                                                                                               \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (int team = 0; team < (work)->descent_count; team++)                                                       \
             for (int phase = 0; phase < (phases); phase++)                                                             \
                 for (int i = 0; i < CAL_HALF_TEAM * CAL_WIDTH; i++) {                                                  \
@@ -152,7 +153,7 @@ extern _Thread_local double cal_emulated_memory[];
 #define CAL_ROLE_HEARS(roles) ((void)0)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
-        (void)(device);                                                                                                \
+        (void)(device), cal_emulated_launches++;                                                                       \
         for (cal_emulated_thread = 0; cal_emulated_thread < (warps)*CAL_WIDTH; cal_emulated_thread++) kernel(*(work)); \
     } while (0)
 #define CAL_EXTERN_C

@@ -23,13 +23,11 @@
 #include "pass/assembly.h"
 #include "pass/pass.h"
 #include "pass/solver_ops.h"
+#include "schedule/schedule_bands.h"
 
 enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
-enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
-enum { CAL_TEAM_WARPS = 8, CAL_HALF_TEAM = 4, CAL_TEAM_STEPS = 16 };
-enum { CAL_PLACE_WARPS = 32 }; // of a team that has elements of assembly on the way from tips to bases, a warp each
-// Of a team that has a multiprocessor for itself and a whole part on chip (near.h): its nodes at most, which have 227 KB, and their rows.
-enum { CAL_NEAR_ROWS = 26, CAL_NEAR_STEPS = 34 };
+enum { CAL_HALF_TEAM = 4, CAL_TEAM_STEPS = 16 }; // warps of half of a team; blocks of a column that one has on chip
+enum { CAL_NEAR_ROWS = 26 };                     // of a node of a part that is on chip (near.h)
 enum {
     CAL_TRUNK_LEVELS = 8,
     CAL_TRUNK_TEAMS = 8,

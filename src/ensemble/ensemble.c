@@ -25,18 +25,27 @@ static cal_machine* device_of(cal_machine* machine) {
 
 // Lanes are for what all instances of a group do alike: fixed steps of one algorithm, without anything that is solved, asked or
 // counted for one instance alone; on a device, where a lane is a thread, steps of their own too. Simulations that let shapes touch are
-// not among those.
-static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
+// not among those. What is in the way; NULL: nothing.
+static const char* find_obstacle(const cal_model* model, const cal_ensemble_def* ensemble) {
     const cal_sim_def* def = &ensemble->sim;
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const cal_machine* device = device_of(ensemble->machine);
-    const bool fixed = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
-    const bool alike = model->constraint_count == 0 && !cal_model_rests(model, CAL_REST_ALL) &&
-                       !cal_model_has_activations(model) && !def->force && def->evaluation_limit == 0 &&
-                       def->slow_band <= 1;
-    const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
-    const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
-    if (!fixed || !alike || !plain) return &cal_ensemble_separate;
+    if (model->constraint_count > 0) return "constraints";
+    // With events, every instance has its own.
+    if (def->contact && cal_model_can_touch(model)) return "contact (--disable contact leaves it out)";
+    if (cal_model_rests(model, CAL_REST_ALL))
+        return "rigid stops and dry friction that sticks (--disable stiction makes both smooth)";
+    if (cal_model_has_activations(model)) return "activations";
+    if (def->force) return "force callbacks";
+    if (def->evaluation_limit != 0) return "a limit of evaluations";
+    if (def->slow_band > 1 || cal_find_program(def->algorithm) != &cal_program_aba) return "another algorithm than aba";
+    if (def->machine) return "a machine for each instance";
+    const bool alike = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
+    return alike ? NULL : "the solvers implicit and bdf";
+}
+
+static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
+    if (find_obstacle(model, ensemble)) return &cal_ensemble_separate;
     return device_of(ensemble->machine) ? &cal_ensemble_resident : &cal_ensemble_lockstep;
 }
 
@@ -59,13 +68,12 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     const cal_status status = cal_sim_create(model, &def->sim, &sim, error);
     cal_sim_destroy(sim);
     if (status) return status;
-    if (device_of(def->machine) && choose_ops(model, def) == &cal_ensemble_separate)
-        return cal_fail(
-            error, CAL_NOT_AVAILABLE,
-            "machine %s advances ensembles with algorithm aba and any solver but implicit and bdf, of models "
-            "without constraints, contact, dry friction that sticks, rigid stops, activations and force callbacks "
-            "(--disable contact,stiction leaves three of them out)",
-            cal_machine_name(device_of(def->machine)));
+    const char* obstacle = device_of(def->machine) ? find_obstacle(model, def) : NULL;
+    if (obstacle)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "machine %s does not advance ensembles with %s; machine threads does, a simulation for each "
+                        "instance",
+                        cal_machine_name(device_of(def->machine)), obstacle);
     return CAL_OK;
 }
 

@@ -12,13 +12,12 @@
 // Bytes are those of whole blocks of 32 lanes, dead ones too: what passes read and write of a joint but its constants; constants once,
 // since equal columns share them; what columns leave for each other; and the scratch of columns that have children, which goes out of the
 // cache between the way down and the way up. That of others, and of instances, which go down and up at once, does not.
+#include "plan/gpu_price.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "layout/layout.h"
-#include "pass/pass.h"
 #include <math.h>
 
-enum { WIDTH = 32, PASSES = 3 };        // of columns with children: down, up, down again
+enum { WIDTH = CAL_GPU_WIDTH };
 enum { TEAMS = 264, TEAM_LENGTH = 16 }; // as many columns have teams at most, and so many steps (src/cuda/kernel.h)
 static const double RECURS = 0.39;      // 1.04 of 2.64 µs, from mobile:s=3,l=15,o=9 beside s=3,l=8,o=12 on an H200
 static const uint32_t COOKIE = 0x47505531;
@@ -34,7 +33,9 @@ cal_gpu_def cal_default_gpu_def(void) {
                          .cookie = COOKIE};
 }
 
-static cal_status check(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_error* error) {
+double cal_gpu_recurs(void) { return RECURS; }
+
+cal_status cal_gpu_check(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_error* error) {
     if (!model || !gpu) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_price_gpu: model and gpu must not be NULL");
     if (gpu->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the GPU's definition must come from cal_default_gpu_def()");
@@ -49,20 +50,20 @@ static cal_status check(const cal_model* model, int instances, const cal_gpu_def
 }
 
 // Bytes and operations of a joint in all passes of the algorithm, without its constants.
-static void find_costs(double* bytes, double* flops) {
-    *bytes = -8.0 * CAL_CONSTANT_COUNT;
+static void find_costs(const cal_program* program, int constant_passes, double* bytes, double* flops) {
+    *bytes = -8.0 * CAL_CONSTANT_COUNT * constant_passes;
     *flops = 0.0;
-    for (int i = 0; i < cal_program_aba.pass_count; i++) {
-        if (cal_program_aba.passes[i].for_solver) continue;
-        *bytes += cal_program_aba.passes[i].cost.bytes;
-        *flops += cal_program_aba.passes[i].cost.flops;
+    for (int i = 0; i < program->pass_count; i++) {
+        if (program->passes[i].for_solver) continue;
+        *bytes += program->passes[i].cost.bytes;
+        *flops += program->passes[i].cost.flops;
     }
 }
 
-// What a group of columns moves and computes in an evaluation.
-static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
+void cal_gpu_add_columns(const cal_layout* layout, const cal_program* program, int constant_passes,
+                         cal_gpu_price* out) {
     double bytes, flops, constants = 0.0, numbers = 0.0;
-    find_costs(&bytes, &flops);
+    find_costs(program, constant_passes, &bytes, &flops);
     for (int i = 0; i < layout->column_count; i++) {
         const cal_column* column = &layout->columns[i];
         const double blocks = column->block_count;
@@ -79,14 +80,7 @@ static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
     out->filled = lanes > 0.0 ? (double)layout->copies * layout->model->node_count / lanes : 1.0;
 }
 
-// Of the columns with children of each level, and of limbs, which are none: the longest in blocks (of a chain in joints), and the most children
-// that a lane has.
-typedef struct level {
-    int32_t longest, children, columns;
-    bool shared;
-} level;
-
-static double wait_for(const level* own, const cal_gpu_def* gpu) {
+static double wait_for(const cal_gpu_level* own, const cal_gpu_def* gpu) {
     const bool teams = own->shared && own->columns <= TEAMS;
     return own->longest * gpu->joint * (teams ? RECURS : 1.0) + own->children * gpu->child;
 }
@@ -97,11 +91,11 @@ static int32_t count_child(const cal_layout* layout, const cal_column* column, i
     return above < 0 ? 0 : ++children[(size_t)above * WIDTH + (size_t)column->parent_lane[lane]];
 }
 
-static level* find_levels(const cal_layout* layout, int* count, level* limbs) {
+cal_gpu_level* cal_gpu_find_levels(const cal_layout* layout, int* count, cal_gpu_level* limbs) {
     const size_t columns = (size_t)layout->column_count;
     int32_t *depth = cal_allocate(columns + 1, sizeof *depth),
             *children = cal_allocate(columns * WIDTH + 1, sizeof *children);
-    level* levels = cal_allocate(columns + 1, sizeof *levels);
+    cal_gpu_level* levels = cal_allocate(columns + 1, sizeof *levels);
     *count = 0;
     const bool good = depth && children && levels;
     if (good) cal_layout_find_depths(layout, depth);
@@ -109,10 +103,13 @@ static level* find_levels(const cal_layout* layout, int* count, level* limbs) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
         const bool limb = column->child_count == 0 && !column->is_long;
-        level *own = &levels[depth[i]], *walked = limb ? limbs : own;
+        cal_gpu_level *own = &levels[depth[i]], *walked = limb && limbs ? limbs : own;
         walked->shared = (walked->shared || walked->columns == 0) && column->kind == CAL_REVOLUTE && !column->mixed &&
                          (column->is_long || length <= TEAM_LENGTH);
-        walked->columns++;
+        if (limb && !limbs)
+            own->limbs++;
+        else
+            walked->columns++;
         if (length > walked->longest) walked->longest = length;
         for (int k = 0; k < column->pull_count; k++) {
             const int32_t siblings = count_child(layout, column, column->pull_order[k], children);
@@ -129,14 +126,13 @@ static level* find_levels(const cal_layout* layout, int* count, level* limbs) {
 
 // Kernels of columns with children, level by level. Where the first levels are one launch down, or up and down again, what a level waits for there,
 // its team and the one above, takes as long.
-static int count_launches(const level* levels, int count) {
+static int count_launches(const cal_gpu_level* levels, int count) {
     int launches = 0;
-    for (int i = 0; i < count; i++) launches += levels[i].columns > 0 ? PASSES : 0;
+    for (int i = 0; i < count; i++) launches += levels[i].columns > 0 ? CAL_GPU_PASSES : 0;
     return launches;
 }
 
-static cal_status price_layout(const cal_model* model, int copies, const cal_gpu_def* gpu, cal_gpu_price* out,
-                               cal_error* error) {
+cal_status cal_gpu_layout(const cal_model* model, int copies, cal_layout** out, cal_error* error) {
     const cal_layout_def def = {.model = model,
                                 .width = WIDTH,
                                 .copies = copies,
@@ -146,12 +142,18 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
                                 .by_lane = true,
                                 .mixes = copies == 1,
                                 .lasting = copies == 1};
-    cal_layout* layout = NULL;
-    cal_status status = cal_layout_create(&def, &layout, error);
+    *out = NULL;
+    return cal_layout_create(&def, out, error);
+}
+
+static cal_status price_layout(const cal_model* model, int copies, const cal_gpu_def* gpu, cal_gpu_price* out,
+                               cal_error* error) {
+    cal_layout* layout;
+    cal_status status = cal_gpu_layout(model, copies, &layout, error);
     if (status) return status;
-    add_columns(layout, out);
-    level limbs = {0};
-    level* levels = find_levels(layout, &out->levels, &limbs);
+    cal_gpu_add_columns(layout, &cal_program_aba, 1, out);
+    cal_gpu_level limbs = {0};
+    cal_gpu_level* levels = cal_gpu_find_levels(layout, &out->levels, &limbs);
     if (!levels) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
     for (int i = 0; levels && i < out->levels; i++) out->waiting += wait_for(&levels[i], gpu);
     out->waiting += wait_for(&limbs, gpu);
@@ -162,11 +164,18 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
     return status;
 }
 
+void cal_gpu_add_up(const cal_gpu_def* gpu, cal_gpu_price* out) {
+    out->moving = out->bytes / gpu->bandwidth;
+    out->computing = fmax(0.0, out->operations / gpu->peak - out->moving);
+    out->launching = out->launches * gpu->launch;
+    out->seconds = out->moving + out->computing + out->waiting + out->launching;
+}
+
 cal_status cal_price_gpu(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_gpu_price* out,
                          cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_price_gpu: out must not be NULL");
     *out = (cal_gpu_price){.filled = 1.0};
-    cal_status status = check(model, instances, gpu, error);
+    cal_status status = cal_gpu_check(model, instances, gpu, error);
     if (status) return status;
     status = price_layout(model, instances == 1 ? 1 : WIDTH, gpu, out, error);
     if (instances > 1) {
@@ -177,9 +186,6 @@ cal_status cal_price_gpu(const cal_model* model, int instances, const cal_gpu_de
         out->operations *= groups;
         out->filled = instances / (WIDTH * groups);
     }
-    out->moving = out->bytes / gpu->bandwidth;
-    out->computing = fmax(0.0, out->operations / gpu->peak - out->moving);
-    out->launching = out->launches * gpu->launch;
-    out->seconds = out->moving + out->computing + out->waiting + out->launching;
+    cal_gpu_add_up(gpu, out);
     return status;
 }

@@ -8,7 +8,7 @@
 //
 // A part cannot end in a node that has no inertia of its own against its joint (the massless nodes of a body with several
 // joints): there is nothing yet that could be accelerated.
-#include "schedule/schedule.h"
+#include "schedule/schedule_bands.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -179,10 +179,10 @@ static void cut_for(const cal_model* model, const cal_schedule_costs* costs, int
 // where w warps of 32 parts share a multiprocessor, of which an H200 has 132; more than so many parts come one after the other. In
 // nanoseconds, as measured there (`bench forward chain:n=100000` and 1000000 --schedule even:P): a link of a thread that has its
 // multiprocessor for itself, in all three walks of parts; what one more warp adds; a height of few joins, up and down, in both walks of
-// joins; and what each join adds where they fill a device. (Parts have become faster since; with twice as many of them both chains still take
-// longer, by 12 and 28 %.) These are constants: like those of "auto" they make bits, which no computer that runs them may change.
+// joins; and what each join adds where they fill a device. (Parts have become faster since, more than joins: with twice as many of them a million links take 70 % longer, with
+// half more 24 %.) These are constants: like those of "auto" they make bits, which no computer that runs them may change.
 enum { DEVICE_LINK = 2800, DEVICE_PART = 4300, DEVICE_SHARE = 620, DEVICE_HEIGHT = 12600, DEVICE_JOIN = 17 };
-enum { DEVICE_LANES = 132 * 32, DEVICE_WARPS = 8 }; // of all multiprocessors, and of each
+enum { DEVICE_LANES = CAL_MULTIPROCESSORS * 32, DEVICE_WARPS = 8 }; // of all multiprocessors, and of each
 
 static double device_price(const cal_model* model, int length) {
     const double nodes = model->node_count;

@@ -79,8 +79,8 @@ cal_status cal_body_response(cal_world* world, int body, int other, double time,
 }
 
 cal_status cal_body_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                          const double point[3], const double impulse[3], cal_error* error) {
-    return cal_body_ops(world, body)->apply(world, body, other, time, motion, point, impulse, error);
+                          const double point[3], const double impulse[3], double* work, cal_error* error) {
+    return cal_body_ops(world, body)->apply(world, body, other, time, motion, point, impulse, work, error);
 }
 
 void cal_motion_to_frame(const cal_sim_body* part, const cal_motion* at, double position[3], double quaternion[4]) {

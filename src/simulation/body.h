@@ -135,9 +135,9 @@ cal_numbers cal_body_numbers(const cal_world* world, int body, double time);
 // of the same component that gets the opposite impulse at the same point; −1: none.
 cal_status cal_body_response(cal_world* world, int body, int other, double time, const cal_motion* motion,
                              const double point[3], double K[9], cal_error* error);
-// Changes that state by an impulse.
+// Changes that state by an impulse; *work: what joints whose motion is prescribed do then is added.
 cal_status cal_body_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                          const double point[3], const double impulse[3], cal_error* error);
+                          const double point[3], const double impulse[3], double* work, cal_error* error);
 
 // Velocity of a point of a body.
 static inline void cal_point_velocity(const cal_motion* motion, const double point[3], double out[3]) {

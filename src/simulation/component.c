@@ -75,8 +75,8 @@ static cal_status free_response(cal_world* world, int body, int other, double ti
 }
 
 static cal_status free_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                             const double point[3], const double impulse[3], cal_error* error) {
-    (void)other, (void)error;
+                             const double point[3], const double impulse[3], double* work, cal_error* error) {
+    (void)other, (void)work, (void)error;
     const cal_sim_body* part = &world->bodies[body];
     const cal_numbers n = cal_body_numbers(world, body, time);
     double arm[3], torque[3];
@@ -160,9 +160,9 @@ static cal_status link_response(cal_world* world, int body, int other, double ti
 }
 
 static cal_status link_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                             const double point[3], const double impulse[3], cal_error* error) {
+                             const double point[3], const double impulse[3], double* work, cal_error* error) {
     (void)motion;
-    return cal_multibody_apply(world, body, other, time, point, impulse, error);
+    return cal_multibody_apply(world, body, other, time, point, impulse, work, error);
 }
 
 static cal_status link_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {

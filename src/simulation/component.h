@@ -86,7 +86,7 @@ typedef struct cal_component_ops {
     cal_status (*response)(cal_world* world, int body, int other, double time, const cal_motion* motion,
                            const double point[3], double K[9], cal_error* error);
     cal_status (*apply)(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                        const double point[3], const double impulse[3], cal_error* error);
+                        const double point[3], const double impulse[3], double* work, cal_error* error);
     // A force and a torque (world's axes) at a point of a body (its frame) from now on; whether there are any; and their end.
     cal_status (*push)(cal_world* world, int body, const double force[3], const double torque[3], const double point[3],
                        cal_error* error);

@@ -153,7 +153,7 @@ static bool allocate(cal_multibody* m) {
     for (int i = 0; i < m->known_count; i++) {
         m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
         m->known[i].numbers =
-            cal_allocate(2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
+            cal_allocate(3 + 2 * ((size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
                          sizeof *m->known[i].numbers);
         enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
     }

@@ -123,6 +123,8 @@ static cal_status prices(campaign* c) {
         DO(cal_price_gpu(model, instances, &gpu, &price, &c->error));
         cal_note(c, &price.seconds, sizeof price.seconds);
     }
+    DO(cal_price_gpu_assembly(model, "balanced", &gpu, &price, &c->error));
+    cal_note(c, &price.seconds, sizeof price.seconds);
 end:
     cal_model_destroy(model);
     return status;

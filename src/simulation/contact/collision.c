@@ -42,6 +42,7 @@ static void relative_velocity(const cal_motion at[2], const double point[3], dou
 typedef struct outcome {
     double impulse[3], normal[3], point[3];
     double parting, restitution;
+    double work; // of joints whose motion is prescribed
 } outcome;
 
 static void set_velocity(cal_world* world, int body, double time, const cal_motion* at, const double u[3],
@@ -67,8 +68,8 @@ static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal
     if (approach > 0.0) cal_impulse(K, out->normal, relative, out->restitution, friction, out->impulse);
     for (int i = 0; i < 3; i++) opposite[i] = -out->impulse[i];
     for (int i = 0; status == CAL_OK && i < count; i++)
-        status =
-            cal_body_apply(world, bodies[i], other, time, &at[i], out->point, i == 0 ? out->impulse : opposite, error);
+        status = cal_body_apply(world, bodies[i], other, time, &at[i], out->point, i == 0 ? out->impulse : opposite,
+                                &out->work, error);
     cal_rotate3(K, out->impulse, change);
     out->parting = cal_dot3(out->normal, change) - approach;
     return status;
@@ -223,7 +224,7 @@ static cal_status fuse_landing(cal_world* world, int pair, const int bodies[2], 
 
 // What a body that is moved does in an impact: the impulse it gives over the velocity of its point.
 static double driven_work(const cal_world* world, const int bodies[2], const cal_motion at[2], const outcome* o) {
-    double work = 0.0;
+    double work = o->work;
     for (int i = 0; i < 2; i++) {
         double velocity[3];
         if (world->bodies[bodies[i]].component >= 0) continue;

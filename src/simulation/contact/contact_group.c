@@ -134,7 +134,8 @@ cal_group_span cal_group_span_at(const cal_world* world, int component, double t
     int64_t n = cal_queue_find(queue, time);
     if (n < queue->head) n = queue->head;
     const double start = cal_saved_state_at(queue, n)->time;
-    cal_group_span s = {.from = cal_data_at(queue, n), .number = n, .t = time - start, .end = (double)INFINITY};
+    cal_group_span s = {
+        .from = cal_data_at(queue, n), .number = n, .start = start, .t = time - start, .end = (double)INFINITY};
     const bool asleep = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
     if (n + 1 < queue->tail && cal_saved_state_at(queue, n + 1)->time > start) {
         const double* next = cal_data_at(queue, n + 1);
@@ -158,6 +159,7 @@ cal_member_span cal_group_member_span(const cal_contact_group* g, int unit, cons
                              .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
                              .extras = s->from + g->extras[unit],
                              .length = s->length,
+                             .from = s->start,
                              .t = s->t,
                              .straight = s->straight,
                              .bow = s->to != NULL ? s->to + g->at_bow + u->first_v : NULL};
@@ -174,6 +176,7 @@ void cal_group_arrive(cal_world* world, int component) {
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
     const cal_group_span s = {.from = cal_data_at(queue, queue->tail - 2),
                               .to = data,
+                              .start = start,
                               .length = end - start,
                               .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
     if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
@@ -332,6 +335,7 @@ static cal_status lay_out(cal_world* world, cal_contact_group* g, const int* mem
         const cal_status status = c->ops->member(world, members[i], unit, error);
         if (status != CAL_OK) return status;
         g->members[i] = members[i];
+        g->restless |= unit->moved;
         unit->first_q = q, unit->first_v = v, unit->first_body = bodies;
         for (int k = 0; k < unit->body_count; k++) {
             g->bodies[bodies + k] = c->body + k;
@@ -363,8 +367,10 @@ static void add_others(const cal_world* world, cal_contact_group* g) {
         if (g->group.body_count > first && g->bodies[g->group.body_count - 1] == body) continue;
         g->unit_of_body[g->group.body_count] = CAL_NONE;
         g->bodies[g->group.body_count++] = body;
-        g->restless |= world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
+        g->group.driven_moves |=
+            world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
     }
+    g->restless |= g->group.driven_moves;
     g->other_count = g->group.body_count - first;
 }
 

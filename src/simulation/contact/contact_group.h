@@ -71,7 +71,7 @@ typedef struct cal_contact_group {
         at_bounds; // the end of the curve that leads to a state: q, v, bow, time; bounds of the motion on it
     int check_event, step_event;
     int last_contacts;
-    bool restless; // rows something that is driven
+    bool restless; // touches something that is driven, or has joints that are
     double size;
     // What speeds between two states are multiplied with where they are shown, for the last time that was asked for (group_shown.c).
     struct {
@@ -86,6 +86,7 @@ typedef struct cal_group_span {
     const double *from, *to; // q and v at both ends, and the bow between; to is NULL after the last state
     const double* bounds;    // of all members between them
     int64_t number;          // of the first
+    double start;            // when it is
     double length, t, end;   // of the curve; when the second one is, where that was cut short
     bool straight;           // free bodies go at constant speeds
 } cal_group_span;

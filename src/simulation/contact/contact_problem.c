@@ -17,7 +17,7 @@ static int largest_unit(const cal_group* group) {
 // Doubles that the constraints of a unit need.
 static size_t loops_count(const cal_group_member* unit) {
     const size_t rows = (size_t)unit->most_rows;
-    return rows * (size_t)unit->v_count + 3 * rows + cal_projector_size(unit->most_rows, unit->v_count);
+    return (rows + 1) * (size_t)unit->v_count + 4 * rows + cal_projector_size(unit->most_rows, unit->v_count);
 }
 
 size_t cal_problem_count(const cal_group* group, int contacts) {
@@ -49,8 +49,10 @@ static bool begin_loops(cal_problem* p, cal_arena* arena) {
         p->loops[i].A = memory;
         p->loops[i].noise = memory + (size_t)unit->most_rows * (size_t)unit->v_count;
         p->loops[i].bias = p->loops[i].noise + unit->most_rows;
-        p->loops[i].right = p->loops[i].bias + unit->most_rows;
-        p->loops[i].memory = p->loops[i].right + unit->most_rows;
+        p->loops[i].rate = p->loops[i].bias + unit->most_rows;
+        p->loops[i].right = p->loops[i].rate + unit->most_rows;
+        p->loops[i].v = p->loops[i].right + unit->most_rows;
+        p->loops[i].memory = p->loops[i].v + unit->v_count;
     }
     return true;
 }
@@ -126,15 +128,15 @@ void cal_contact_frame(const double normal[3], double frame[9]) {
 }
 
 // What a driven body adds to the relative velocity of a contact.
-static cal_status add_drive(const cal_group* group, double time, const cal_group_contact* contact, int side,
-                            const double frame[9], double sign, cal_contact_row* touch) {
+cal_status cal_contact_add_drive(const cal_group* group, double time, const cal_group_contact* contact, int side,
+                                 const double frame[9], double y[3]) {
     double pose[7], velocity[6], arm[3], turning[3];
     const cal_status status = group->driven(group, contact->body[side], time, pose, velocity);
     if (status != CAL_OK) return status;
     for (int i = 0; i < 3; i++) arm[i] = contact->point[side][i] - pose[i];
     cal_cross3(velocity + 3, arm, turning);
     for (int i = 0; i < 3; i++) turning[i] += velocity[i];
-    for (int r = 0; r < 3; r++) touch->drive[r] += sign * cal_dot3(frame + 3 * r, turning);
+    for (int r = 0; r < 3; r++) y[r] += (side == 0 ? -1.0 : 1.0) * cal_dot3(frame + 3 * r, turning);
     return CAL_OK;
 }
 
@@ -176,6 +178,49 @@ static cal_status add_side(cal_problem* p, const double* q, const cal_group_cont
     return cal_contact_side(p->group, q, contact, side, frame, jacobian, touch->jacobian[side]);
 }
 
+// out += J (1 − P) x of a side, of a unit with constraints.
+static void add_carried(const cal_problem* p, const cal_contact_row* touch, int side, const double* x, double out[3]) {
+    const int n = p->size[touch->unit[side]];
+    const double *J = touch->jacobian[side], *plain = touch->plain[side];
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < n; c++) out[r] += (plain[r * n + c] - J[r * n + c]) * x[c];
+}
+
+static bool is_moved(const cal_problem* p, const cal_contact_row* touch, int side) {
+    return touch->plain[side] != NULL && p->group->units[touch->unit[side]].moved;
+}
+
+// What motions that are prescribed give to the contact's points.
+static void find_carried(const cal_problem* p, const cal_contact_row* touch, double out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    for (int side = 0; side < 2; side++)
+        if (is_moved(p, touch, side)) add_carried(p, touch, side, p->loops[touch->unit[side]].v, out);
+}
+
+static void carry_row(const cal_problem* p, cal_contact_row* touch) {
+    double carried[3];
+    if (!is_moved(p, touch, 0) && !is_moved(p, touch, 1)) return;
+    find_carried(p, touch, carried);
+    for (int i = 0; i < 3; i++) {
+        touch->drive[i] += carried[i] - touch->carried[i];
+        touch->carried[i] = carried[i];
+    }
+}
+
+// Where all of a unit's motion is prescribed, it is there as a driven body is, and what it gives to the contact is not carried by it any more. Not in
+// small groups, whose smooth steps know accelerations.
+static void lead_row(const cal_problem* p, cal_contact_row* touch) {
+    const cal_group* group = p->group;
+    bool any = false;
+    for (int side = 0; group->unit_count > CAL_SMOOTH_UNITS && side < 2; side++) {
+        if (!is_moved(p, touch, side) || !cal_member_is_led(&group->units[touch->unit[side]])) continue;
+        touch->unit[side] = CAL_NONE;
+        touch->plain[side] = NULL;
+        any = true;
+    }
+    if (any) find_carried(p, touch, touch->carried);
+}
+
 // J P from J, with the projectors that there are now.
 static void project_row(cal_problem* p, cal_contact_row* touch) {
     for (int side = 0; side < 2; side++) {
@@ -184,6 +229,7 @@ static void project_row(cal_problem* p, cal_contact_row* touch) {
         memcpy(touch->jacobian[side], touch->plain[side], 3 * (size_t)n * sizeof(double));
         for (int r = 0; r < 3; r++) cal_projector_apply_row(&p->loops[unit].projector, touch->jacobian[side] + r * n);
     }
+    carry_row(p, touch);
 }
 
 void cal_problem_answer(cal_problem* p, cal_contact_row* touch) {
@@ -222,7 +268,6 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         .friction = contact->friction, .restitution = contact->restitution, .gap = contact->gap, .impact = -1.0};
     for (int side = 0; side < 2; side++) {
         const int unit = group->unit_of_body[contact->body[side]];
-        const double sign = side == 0 ? -1.0 : 1.0;
         touch->body[side] = contact->body[side];
         touch->unit[side] = unit < 0 || is_quiet(p, unit) ? CAL_NONE : unit;
         if (unit >= 0 && touch->unit[side] < 0) continue;
@@ -233,7 +278,7 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
             touch->unit[1] = CAL_NONE;
             break;
         }
-        const cal_status status = unit < 0 ? add_drive(group, time, contact, side, frame, sign, touch)
+        const cal_status status = unit < 0 ? cal_contact_add_drive(group, time, contact, side, frame, touch->drive)
                                            : add_side(p, q, contact, side, frame, touch, jacobian, arena);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
         if (unit >= 0 && touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
@@ -250,6 +295,7 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         if (touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }
     project_row(p, touch);
+    lead_row(p, touch);
     for (int side = 0; side < 2; side++) {
         if (touch->unit[side] < 0) continue;
         touch->answer[side] = cal_arena_numbers(arena, 3 * (size_t)p->size[touch->unit[side]]);
@@ -279,7 +325,8 @@ static cal_status fill_unit(cal_problem* p, int i, double time, const double* q,
     if (status == CAL_OK && u->ops->slopes != NULL)
         status = u->ops->slopes(u, own_q, own_v, p->damping + u->first_v, p->stiffness + u->first_v, &p->stiff[i]);
     if (status == CAL_OK && u->most_rows > 0)
-        status = u->ops->constraints(u, own_q, own_v, l->A, l->noise, l->bias, &l->rows);
+        status = u->ops->constraints(u, time, own_q, own_v, l->A, l->noise, l->bias, l->rate, &l->rows);
+    if (u->moved) memcpy(l->v, own_v, (size_t)u->v_count * sizeof *own_v);
     if (status != CAL_OK) return cal_group_unit_failed(p->group, i, status, time, error);
     p->diagonal_mass[i] = !p->stiff[i];
     for (int r = 0; r < p->size[i]; r++)
@@ -378,13 +425,34 @@ void cal_problem_stiffen(cal_problem* p, double h) {
     }
 }
 
+// uᵀ (1 − P)ᵀ M d, with u = v of where the unit was looked at, or the mean of that and of the velocities that x becomes.
+double cal_problem_correct(cal_problem* p, int unit, bool velocities, double* x) {
+    const cal_problem_loops* l = &p->loops[unit];
+    const int n = p->size[unit];
+    const double* M = p->mass + p->mass_at[unit];
+    double *given = p->work + p->first[unit], *before = p->gradient + p->first[unit], sum = 0.0;
+    memcpy(before, x, (size_t)n * sizeof *before);
+    cal_projector_correct(&l->projector, l->right, x);
+    if (!p->group->units[unit].moved) return 0.0;
+    for (int k = 0; k < n; k++) {
+        before[k] = x[k] - before[k];
+        given[k] = velocities ? 0.5 * (l->v[k] + x[k]) : l->v[k];
+    }
+    // d = (1 − P) d, and M (1 − P) is symmetric.
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < n; c++) sum += given[r] * M[r * n + c] * before[c];
+    return sum;
+}
+
 void cal_problem_constrain(cal_problem* p, double h, double* target, double* v) {
+    p->moved = 0.0;
     for (int i = 0; i < p->group->unit_count; i++) {
         cal_problem_loops* l = &p->loops[i];
         if (l->rows == 0) continue;
         double *own_target = target + p->first[i], *own = v + p->first[i];
         for (int r = 0; r < l->rows; r++) l->right[r] = -h * l->bias[r];
-        cal_projector_correct(&l->projector, l->right, own_target);
+        for (int r = 0; p->group->units[i].moved && r < l->rows; r++) l->right[r] += l->rate[r];
+        p->moved += cal_problem_correct(p, i, true, own_target);
         for (int k = 0; k < p->size[i]; k++) own[k] -= own_target[k];
         cal_projector_apply(&l->projector, own);
         for (int k = 0; k < p->size[i]; k++) own[k] += own_target[k];
@@ -392,13 +460,10 @@ void cal_problem_constrain(cal_problem* p, double h, double* target, double* v) 
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
         for (int side = 0; side < 2; side++) {
-            if (touch->plain[side] == NULL) continue;
-            const int n = p->size[touch->unit[side]];
-            const double *J = touch->jacobian[side], *plain = touch->plain[side],
-                         *own = target + p->first[touch->unit[side]];
-            for (int r = 0; r < 3; r++)
-                for (int c = 0; c < n; c++) touch->offset[r] += (plain[r * n + c] - J[r * n + c]) * own[c];
+            if (touch->plain[side] != NULL)
+                add_carried(p, touch, side, target + p->first[touch->unit[side]], touch->offset);
         }
+        for (int i = 0; i < 3; i++) touch->offset[i] -= touch->carried[i];
     }
 }
 

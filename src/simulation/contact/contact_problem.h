@@ -26,13 +26,18 @@
 //     v⁺ = v* + P M⁻¹ Jᵀ λ,    y = J P v⁺ + J (1 − P) v* + b,    A v⁺ = −h Ȧ v
 //
 // and the problem keeps its form. At q⁺, A v⁺ is then of second order in h; what is left is projected (group_implicit.c).
+//
+// Where constraints prescribe a motion, A v = r(t), v* is corrected to A v* = r + h (ṙ − Ȧ v). What the motion alone gives to a point,
+// J (1 − P) v, is as that of a body which is driven: part of `drive`. And it works: with d the correction of v*, and impulses Aᵀ μ = M d −
+// (1 − P)ᵀ Jᵀ λ that the motion needs, by ((1 − P) v)ᵀ Aᵀ μ = vᵀ (1 − P)ᵀ M d − λ · J (1 − P) v.
 #pragma once
 #include "constraint/projector.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/group.h"
 #include "solver/system.h"
 
-enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
+enum { CAL_FRAME_ROWS = 3 };   // normal and two tangents
+enum { CAL_SMOOTH_UNITS = 4 }; // that groups have at most which take smooth steps (group_smooth.h)
 
 typedef struct cal_contact_row {
     int contact; // which of those that were found
@@ -42,7 +47,8 @@ typedef struct cal_contact_row {
         jacobian[2];   // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
     double* answer[2]; // M⁻¹ Jᵀ, in rows of the unit's velocities: for sweeps
     double* plain[2];  // the same without P, of a unit with constraints; NULL otherwise
-    double drive[3];   // relative velocity that driven bodies add
+    double drive[3];   // relative velocity that driven bodies add, and motions that are prescribed,
+    double carried[3]; // which is this part of it
     double friction, restitution, gap;
     double own[9];     // W = J M⁻¹ Jᵀ
     double across;     // the larger of W's two across the normal
@@ -72,7 +78,8 @@ typedef struct cal_contact_row {
 // The constraints of a unit where it was looked at; rows is 0 where it has none.
 typedef struct cal_problem_loops {
     int rows;
-    double *A, *noise, *bias, *right, *memory;
+    double *A, *noise, *bias, *rate, *right, *memory;
+    double* v; // of the unit there
     cal_projector projector;
 } cal_problem_loops;
 
@@ -96,6 +103,7 @@ typedef struct cal_problem {
     cal_blocks matrix;
     bool loose;     // pairs touch in one point each: sweeps are quick
     bool factors;   // there is a matrix: where sweeps do not come to an end, Newton does
+    double moved;   // what motions that are prescribed have done beside contacts when v* was last corrected, J
     bool rough;     // for the caller to set: a part in 10⁶ will do
     double allowed; // for the caller to set: a speed that the law may be missed by, m/s; 0: what there are bits for
     int swept;      // for the caller to set to zero before a new problem: sweeps that it has had
@@ -151,6 +159,9 @@ int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int fro
 // The rows of one side of a contact in its frame at q, 3 × v_count of the side's unit; jacobian: as much to work with.
 cal_status cal_contact_side(const cal_group* group, const double* q, const cal_group_contact* contact, int side,
                             const double frame[9], double* jacobian, double* out);
+// y += what a fixed or driven body on one side of a contact adds to its speeds at a time, in its frame.
+cal_status cal_contact_add_drive(const cal_group* group, double time, const cal_group_contact* contact, int side,
+                                 const double frame[9], double y[3]);
 // Rows of a contact's frame: the normal, and two tangents.
 void cal_contact_frame(const double normal[3], double frame[9]);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.
@@ -174,8 +185,11 @@ double cal_problem_energy(const cal_problem* p, const double* v);
 // Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K; and what
 // follows of that for units with constraints.
 void cal_problem_stiffen(cal_problem* p, double h);
-// For units with constraints, before a solve: v* and the search's start become such that A v = −h Ȧ v, and rows' offsets get
-// J (1 − P) v*.
+// The least change, by mass, of a unit's velocities or accelerations x after which A x is what is in `right` of its constraints. Returns the work, or
+// the power, of motions that are prescribed for it, at the velocities that the unit was looked at with, and at those that it gets.
+double cal_problem_correct(cal_problem* p, int unit, bool velocities, double* x);
+// For units with constraints, before a solve: v* and the search's start become such that A v = r + h (ṙ − Ȧ v), and rows' offsets get
+// J (1 − P) v*, as far as it is not in `drive`, which they have.
 void cal_problem_constrain(cal_problem* p, double h, double* target, double* v);
 // v⁺ from v* with the rows' offsets, starting the search (and De Saxcé's term) at v and the rows' held impulses. Returns the number
 // of Newton steps; impulses are in the rows.

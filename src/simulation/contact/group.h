@@ -23,7 +23,7 @@ typedef struct cal_group_member cal_group_member;
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
     double length, t;
-    double from;   // the time at its begin; only for what depends on it: work
+    double from;   // the time at its begin; only for what depends on it: work, and motions that are prescribed
     bool straight; // free bodies go at constant speeds, and not as v says at both ends
     bool unturned; // how it is turned does not matter: any orientation will do
     const double*
@@ -68,12 +68,16 @@ typedef struct cal_group_member_ops {
     // zero. *any is false: by nothing. NULL where that is always so.
     cal_status (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping,
                          double* stiffness, bool* any);
-    // Constraints A(q) v = 0 of the unit, of which there are at most `most_rows`; both NULL where there are none. Rows of A
-    // (v_count each), how far rounding may have put the entries of each off, Ȧ v, and how many rows there are.
-    cal_status (*constraints)(const cal_group_member* unit, const double* q, const double* v, double* A, double* noise,
-                              double* bias, int* rows);
-    // Moves q, and v where it is not NULL, to the nearest that the constraints allow.
-    cal_status (*project)(const cal_group_member* unit, double* q, double* v);
+    // Constraints A(q) v = r(t) of the unit, of which there are at most `most_rows`; all three NULL where there are none. Rows of A
+    // (v_count each), how far rounding may have put the entries of each off, Ȧ v − ṙ, r, and how many rows there are.
+    cal_status (*constraints)(const cal_group_member* unit, double time, const double* q, const double* v, double* A,
+                              double* noise, double* bias, double* rate, int* rows);
+    // Moves q, and v where it is not NULL, to the nearest that the constraints allow at a time.
+    cal_status (*project)(const cal_group_member* unit, double time, double* q, double* v);
+    // Whether constraints prescribe all of its motion: it is as a driven body. NULL where they never do.
+    bool (*led)(const cal_group_member* unit);
+    // How far any of its points may be, in a step of size h from q, from where it would be if r went along a parabola.
+    double (*strays)(const cal_group_member* unit, double time, double h, const double* q);
     // The nearer end of one of the unit's rigid stops (stop_count) at q; NULL where there are none.
     void (*stop)(const cal_group_member* unit, const double* q, int number, cal_group_stop* out);
     // A bound of the speed of any point, for a body of a size.
@@ -108,6 +112,7 @@ struct cal_group_member {
     int extras_count;                 // what the user set, for the world
     int lengths;                      // so many of q, and of v, come first and are lengths: others count as angles
     bool varying;                     // mass and forces change along its way: a step must not be long for them
+    bool moved;                       // some of its constraints prescribe a motion: r is not zero
 };
 
 // What a difference of the k-th of a unit's q or v counts, as an angle.
@@ -154,6 +159,7 @@ struct cal_group {
     const char* (*body_name)(const cal_group* group, int body, char* text, size_t capacity);
     void* world; // for the functions above
     double gravity[3];
+    bool driven_moves;         // a body that is driven is among those that members touch
     bool folded;               // some body is a height field: what touches it may touch another of its faces soon
     double length;             // a typical size of a body, m
     double bounce_speed;       // impacts after which bodies part more slowly do not bounce, m/s
@@ -193,10 +199,18 @@ typedef struct cal_group_report {
     double* impulses; // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
 } cal_group_report;
 
-// Whether some unit's mass and forces change along its way.
+// Whether some unit's motion is prescribed in part.
+static inline bool cal_group_is_moved(const cal_group* group) {
+    bool moved = false;
+    for (int i = 0; i < group->unit_count; i++) moved |= group->units[i].moved;
+    return moved;
+}
+static inline bool cal_member_is_led(const cal_group_member* unit) { return unit->moved && unit->ops->led(unit); }
+// Whether some unit's mass and forces change along a way that is not prescribed.
 static inline bool cal_group_varies(const cal_group* group) {
     bool varies = false;
-    for (int i = 0; i < group->unit_count; i++) varies |= group->units[i].varying;
+    for (int i = 0; i < group->unit_count; i++)
+        varies |= group->units[i].varying && !cal_member_is_led(&group->units[i]);
     return varies;
 }
 

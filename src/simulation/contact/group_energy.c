@@ -59,5 +59,6 @@ cal_status cal_work_slow_down(cal_group_work* w, double time, double h, const do
         for (int n = unit->first_v; (all || unit->varying) && n < unit->first_v + unit->v_count; n++) v[n] *= factor;
     }
     w->report->slowed = gain;
-    return CAL_OK;
+    // What a motion prescribes is not slower.
+    return cal_group_is_moved(group) ? cal_group_project(group, time, (double*)q, v, error) : CAL_OK;
 }

@@ -138,14 +138,14 @@ static double measure(const cal_group* group, const double* a, const double* b, 
 static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along, double* velocity,
                          double h, double solved, double driven, cal_error* error) {
     w->report->work += driven;
-    const cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
+    const cal_status status = cal_group_displace(w->group, time + h, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
     cal_work_calm(w, v, h, solved, velocity);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
         w->report->impulses[i] += w->impulses[i];
-    return cal_group_project(w->group, time, q, v, error);
+    return cal_group_project(w->group, time + h, q, v, error);
 }
 
 // Tells of contacts that began with a hit in the whole step: there was no force in them before, and they closed faster than what
@@ -238,10 +238,11 @@ static void solve_on(cal_group_work* w) {
     w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
 }
 
-// Whether contacts have added energy, which they never do.
+// Whether contacts have added energy, which they never do, but for what bodies that are moved have worked.
 static bool gains_energy(const cal_group_work* w, const double* v) {
+    const double worked = 2.0 * fmax(cal_work_driven(w), 0.0);
     return cal_problem_energy(&w->problem, w->whole) >
-           fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v));
+           fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)) + worked;
 }
 
 // The whole step, or a better solution of it. Impacts of several restitutions at once could make energy of nothing: then none of
@@ -304,7 +305,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
-    cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
+    cal_status status = cal_group_displace(group, time + 0.5 * h, q, w->first, 0.5 * h, w->middle_q, error);
     cal_contact_cache_swap(&w->cache, &w->far); // those of the begin stay
     w->halved = w->begin_known = true;
     if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, true, error);
@@ -415,6 +416,8 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
     const cal_group* group = w->group;
     const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
                  fine = w->varies ? tolerance : group->tolerance;
+    while (*h > smallest && cal_work_strays(w, time, *h, q) > CAL_WORK_OVERLAP * group->length)
+        *h = fmax(0.5 * *h, smallest);
     for (;;) {
         w->halved = w->begin_known = false;
         cal_status status = cal_work_look(w, time, q, v, *h, false, error);
@@ -470,6 +473,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
                 memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
+                w->report->work += w->smooth.work;
                 for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
                     w->report->impulses[i] += w->impulses[i];
                 return CAL_OK;
@@ -553,7 +557,7 @@ static double longest_turn(const cal_group* group, const double* v) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         const double* spin = v + unit->first_v + 3;
-        if (!unit->varying) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
+        if (unit->lengths > 0) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
     }
     return fastest > 0.0 ? most_turned / fastest : (double)INFINITY;
 }

@@ -61,11 +61,17 @@ static double acceleration_of(const cal_group_work* w, int number, const double*
 }
 
 // A body that is moved disturbs what it touches, whatever forces were.
-static cal_status find_driven(const cal_group_work* w, double time, const cal_group_contact* contact, bool* moves) {
+static cal_status find_driven(const cal_group_work* w, double time, const double* v, const cal_group_contact* contact,
+                              bool* moves) {
     double pose[7], velocity[6];
     *moves = false;
     for (int side = 0; side < 2; side++) {
-        if (w->group->unit_of_body[contact->body[side]] >= 0) continue;
+        const int number = w->group->unit_of_body[contact->body[side]];
+        const cal_group_member* unit = number >= 0 ? &w->group->units[number] : NULL;
+        if (unit != NULL) {
+            *moves |= unit->moved && !is_zero(v + unit->first_v, unit->v_count);
+            continue;
+        }
         const cal_status status = w->group->driven(w->group, contact->body[side], time, pose, velocity);
         if (status != CAL_OK) return status;
         *moves |= !is_zero(velocity, 6);
@@ -90,7 +96,7 @@ cal_status cal_work_find_quiet(cal_group_work* w, double time, const double* q, 
     for (int k = 0; k < w->cache.count; k++) {
         const cal_group_contact* contact = &w->cache.contacts[k];
         bool moves = false;
-        cal_status status = find_driven(w, time, contact, &moves);
+        cal_status status = find_driven(w, time, v, contact, &moves);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[0], status, time, error);
         for (int side = 0; side < 2; side++) {
             const int unit = group->unit_of_body[contact->body[side]];

@@ -47,9 +47,8 @@ static cal_status is_worked_on(cal_world* world, int component, const cal_group_
     cal_status status = CAL_OK;
     double moved = 0.0;
     for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
-        cal_member_span own = cal_group_member_span(g, i, s);
+        const cal_member_span own = cal_group_member_span(g, i, s);
         double work = 0.0;
-        own.from = cal_saved_state_at(&world->components[component].queue, s->number)->time;
         status = world->components[g->members[i]].ops->work(world, g->members[i], &own, &work);
         moved += fabs(work);
     }
@@ -112,7 +111,7 @@ static cal_status factor_of(const cal_world* world, int component, double time, 
     cal_contact_group* g = world->components[component].group;
     const cal_queue* queue = &world->components[component].queue;
     *out = 1.0;
-    if (s->to == NULL || s->straight || !(s->t > 0.0)) return CAL_OK;
+    if (s->to == NULL || s->straight || !(s->t > 0.0) || cal_group_is_moved(&g->group)) return CAL_OK;
     const double begin = cal_saved_state_at(queue, s->number)->time;
     if (g->shown.known && g->shown.time == time && g->shown.number == s->number && g->shown.tail == queue->tail &&
         g->shown.begin == begin && g->shown.end == begin + s->length) {

@@ -1,10 +1,10 @@
 // See group_smooth.h. With the contacts that press held, accelerations a and forces λ are those of
 //
-//     M a = f + J̃ᵀ λ,    J a + J̇ v = 0        rows: normals of all, tangents of those that stick
+//     M a = f + J̃ᵀ λ,    J a + J̇ v + ẇ = 0        rows: normals of all, tangents of those that stick
 //
-// where J̃ is J, but for a contact that slides along t̂: its friction −μ λ_n t̂ is part of its normal's column. What is constrained
-// is the velocity J(q) v at the contact as it is at q, wherever it wanders on the two surfaces, so J̇ v is the derivative of
-// J(q(t)) v for a constant v, and is taken as a central difference along v. Contacts that carry a body more than once make the
+// with w what bodies that are driven add to the velocities J v, and where J̃ is J, but for a contact that slides along t̂: its friction −μ λ_n t̂ is part of its normal's column. What is constrained
+// is the velocity J(q) v + w(t) at the contact as it is at q, wherever it wanders on the two surfaces, so J̇ v + ẇ is the derivative of
+// that for a constant v, and is taken as a central difference along v and time. Contacts that carry a body more than once make the
 // matrix singular, and its equations stay consistent but for rounding: with a share s of its diagonal D added to it one of the solutions is
 // picked, and all give the same accelerations. What that makes of them is taken back by solving again for what is left over, which is s D x:
 //
@@ -33,6 +33,7 @@ static const double closed = 2e-6;                                           // 
 static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
 static const double stopping = 1e-4;    // of the largest speed: slower, and stopped by the step, is stopped at once
 static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
+static const double soon = 1e-3;        // of the step: the same, where bodies are driven
 static const double spread = 1e-8;      // of the diagonal: what makes forces unique
 static const double smallest = 1e-6;    // of the largest of the diagonal: what counts as that where it is less
 static const double least_force = 1e-9; // of the largest: rounding
@@ -73,6 +74,20 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
     return s->rows[1] != NULL;
 }
 
+// What a contact's points do for velocities x of the units (J x, whatever constraints allow), with what driven bodies add where all of it is moving.
+static void find_speeds(const cal_smooth* s, const cal_contact_row* touch, const double* x, bool moving, double y[3]) {
+    const cal_problem* p = s->problem;
+    for (int r = 0; r < 3; r++) y[r] = moving ? touch->drive[r] - touch->carried[r] : 0.0;
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        const int n = p->size[touch->unit[side]];
+        const double *J = touch->plain[side] != NULL ? touch->plain[side] : touch->jacobian[side],
+                     *mine = x + p->first[touch->unit[side]];
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < n; c++) y[r] += J[r * n + c] * mine[c];
+    }
+}
+
 bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v) {
     const double length = s->group->length;
     double speed = 0.0;
@@ -88,11 +103,9 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &cache->contacts[touch->contact];
         if (!(touch->impulse[0] > 0.0)) continue;
-        for (int i = 0; i < 3; i++)
-            if (touch->drive[i] != 0.0) return false;
         if (fabs(touch->gap) > closed * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
         double y[3];
-        cal_problem_velocity(p, touch, v, y);
+        find_speeds(s, touch, v, true, y);
         if (-y[0] > stopping * speed) return false; // it is being hit
         const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
@@ -136,14 +149,14 @@ static cal_status fill(cal_smooth* s, double time, const double* q, const double
     return cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
 }
 
-// Speeds of the constraints at q for v; false: a contact is not there.
-static bool read_rows(const cal_smooth* s, const double* v, double* out) {
+// Speeds of the constraints at q for velocities x; false: a contact is not there.
+static bool read_rows(const cal_smooth* s, const double* x, bool moving, double* out) {
     int m = 0;
     for (int i = 0; i < s->count; i++) {
         const cal_contact_row* touch = find(s, i);
         double y[3];
         if (touch == NULL) return false;
-        cal_problem_velocity(s->problem, touch, v, y);
+        find_speeds(s, touch, x, moving, y);
         for (int r = 0; r < (s->held[i].slides ? 1 : 3); r++) out[m++] = y[r];
     }
     return true;
@@ -187,7 +200,11 @@ static cal_status look_at_rows(const cal_smooth* s, double time, const double* q
         cal_contact_frame(contact->normal, frame);
         for (int side = 0; status == CAL_OK && side < 2; side++) {
             const int number = group->unit_of_body[contact->body[side]];
-            if (number < 0) continue;
+            if (number < 0) {
+                status = cal_contact_add_drive(group, time, contact, side, frame, y);
+                if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
+                continue;
+            }
             const cal_group_member* unit = &group->units[number];
             status = unit->ops->jacobian(unit, q + unit->first_q, contact->body[side] - unit->first_body,
                                          contact->point[side], jacobian);
@@ -249,7 +266,7 @@ static void unit_force(const cal_smooth* s, const cal_contact_row* touch, int he
     out[n] = 1.0;
     if (!s->held[held].slides) return;
     double y[3];
-    cal_problem_velocity(s->problem, touch, v, y);
+    find_speeds(s, touch, v, true, y);
     const double across = sqrt(y[1] * y[1] + y[2] * y[2]);
     for (int i = 1; i < 3; i++) out[i] = across > 0.0 ? -touch->friction * y[i] / across : 0.0;
 }
@@ -274,7 +291,7 @@ static bool push_rows(cal_smooth* s, const double* v, bool checks, double* x) {
                 for (int r = 0; r < 3; r++)
                     for (int c = 0; c < size; c++) mine[c] += touch->answer[side][r * size + c] * force[r];
             }
-            if (!read_rows(s, s->sum, s->rows[0])) return false;
+            if (!read_rows(s, s->sum, false, s->rows[0])) return false;
             for (int r = 0; r < m; r++) s->matrix[r * m + column] = s->rows[0][r];
             diagonal = fmax(diagonal, fabs(s->rows[0][column]));
         }
@@ -327,9 +344,24 @@ static cal_status displace(const cal_smooth* s, double time, const double* q, co
     return CAL_OK;
 }
 
-// dv/dt at (q, v); *ok false: the contacts do not go on as they did.
-static cal_status accelerate(cal_smooth* s, double time, const double* q, const double* v, double* out, bool* ok,
-                             cal_error* error) {
+// What contacts do against bodies that are driven, and motions that are prescribed, by the forces that were found last.
+static double find_power(const cal_smooth* s, const double* v) {
+    double sum = 0.0;
+    int column = 0;
+    for (int i = 0; i < s->count; i++) {
+        const cal_contact_row* touch = find(s, i);
+        for (int n = 0; n < (s->held[i].slides ? 1 : 3); n++, column++) {
+            double force[3];
+            unit_force(s, touch, i, n, v, force);
+            sum -= s->right[column] * cal_dot3(force, touch->drive);
+        }
+    }
+    return sum;
+}
+
+// dv/dt at (q, v), in a step of size h; *ok false: the contacts do not go on as they did.
+static cal_status accelerate(cal_smooth* s, double time, const double* q, const double* v, double step, double* out,
+                             double* power, bool* ok, cal_error* error) {
     const int m = row_count(s), count = s->group->v_count;
     double speed = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
@@ -337,11 +369,13 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
         for (int k = 0; k < unit->v_count; k++)
             speed = fmax(speed, fabs(v[unit->first_v + k]) * cal_member_weight(unit, k, s->group->length));
     }
-    const double h = speed > 0.0 ? along / speed : 1.0;
+    double h = speed > 0.0 ? along / speed : 1.0;
+    if (s->group->driven_moves) h = fmin(h, soon * step);
     for (int side = 0; side < 2; side++) { // J v behind, and ahead
+        const double later = side == 0 ? -h : h;
         *ok = true;
-        cal_status status = displace(s, time, q, v, side == 0 ? -h : h, s->near_q, error);
-        if (status == CAL_OK) status = look_at_rows(s, time, s->near_q, v, s->rows[side], ok, error);
+        cal_status status = displace(s, time, q, v, later, s->near_q, error);
+        if (status == CAL_OK) status = look_at_rows(s, time + later, s->near_q, v, s->rows[side], ok, error);
         if (status != CAL_OK || !*ok) return status;
     }
     double bias[CAL_SMOOTH_ROWS];
@@ -349,17 +383,19 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     const cal_status status = fill(s, time, q, v, error);
     if (status != CAL_OK) return status;
     memcpy(out, s->force, (size_t)count * sizeof *out);
+    *power = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
         double* own = out + s->problem->first[i];
         cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i], own);
         const cal_problem_loops* l = &s->problem->loops[i];
         for (int r = 0; r < l->rows; r++) l->right[r] = -l->bias[r];
-        if (l->rows > 0) cal_projector_correct(&l->projector, l->right, own);
+        if (l->rows > 0) *power += cal_problem_correct(s->problem, i, false, own);
     }
-    *ok = read_rows(s, out, s->right);
+    *ok = read_rows(s, out, false, s->right);
     if (!*ok) return CAL_OK;
     for (int r = 0; r < m; r++) s->right[r] = -s->right[r] - bias[r];
     *ok = push_rows(s, v, true, out);
+    if (*ok) *power += find_power(s, v);
     return CAL_OK;
 }
 
@@ -389,7 +425,7 @@ static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
         if (unit->most_rows == 0) continue;
-        const cal_status status = unit->ops->project(unit, s->q + unit->first_q, s->v + unit->first_v);
+        const cal_status status = unit->ops->project(unit, time, s->q + unit->first_q, s->v + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
     }
     return CAL_OK;
@@ -405,7 +441,7 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
             for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
             *ok &= held || s->problem->rows[k].gap >= 0.0;
         }
-        *ok &= read_rows(s, s->v, s->right);
+        *ok &= read_rows(s, s->v, true, s->right);
         if (!*ok) return CAL_OK;
         const int m = row_count(s);
         if (round == 1) { // speeds
@@ -444,10 +480,14 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         bool ok = true;
         cal_status status = rates(s, time, s->q, s->v, s->rates[stage], error);
         if (status == CAL_OK) status = normalize(s, time, s->q, error);
-        if (status == CAL_OK) status = accelerate(s, time + c_[stage] * h, s->q, s->v, s->changes[stage], &ok, error);
+        if (status == CAL_OK)
+            status =
+                accelerate(s, time + c_[stage] * h, s->q, s->v, h, s->changes[stage], &s->powers[stage], &ok, error);
         if (status != CAL_OK || !ok) return status;
     }
     double most = 0.0;
+    s->work = 0.0;
+    for (int k = 0; k < STAGES; k++) s->work += h * a_[STAGES - 1][k] * s->powers[k];
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {

@@ -3,7 +3,7 @@
 #pragma once
 #include "simulation/contact/contact_problem.h"
 
-enum { CAL_SMOOTH_UNITS = 4, CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
+enum { CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
 
 // A contact that presses, and what it does.
 typedef struct cal_held_contact {
@@ -22,6 +22,8 @@ typedef struct cal_smooth {
     int count;
     double *rates[7], *changes[7]; // dq/dt and dv/dt of the stages
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
+    double powers[7],
+        work; // of bodies that are driven and of motions that are prescribed: in the stages, and in the step
 } cal_smooth;
 
 // Doubles that it needs, and their place in memory; false: not enough. Groups that are too large need none.
@@ -33,7 +35,7 @@ double cal_smooth_longest(const cal_problem* problem);
 // Whether the contacts of a solution press or are apart, and nothing in between; they are held from now on. The problem, the cache
 // and the memory that a look may take are the caller's.
 bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v);
-// A step of size h from (q, v); results are in s->q and s->v. *miss: an estimate of its error, over the tolerance; infinite where a
+// A step of size h from (q, v); results are in s->q, s->v and s->work. *miss: an estimate of its error, over the tolerance; infinite where a
 // contact did what it may not.
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,
                            double* miss, cal_error* error);

@@ -25,7 +25,7 @@ cal_status cal_group_displace(const cal_group* group, double time, const double*
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         cal_status status = unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
-        if (status == CAL_OK && unit->most_rows > 0) status = unit->ops->project(unit, out + unit->first_q, NULL);
+        if (status == CAL_OK && unit->most_rows > 0) status = unit->ops->project(unit, time, out + unit->first_q, NULL);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
     return CAL_OK;
@@ -36,10 +36,19 @@ cal_status cal_group_project(const cal_group* group, double time, double* q, dou
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         if (unit->most_rows == 0) continue;
-        const cal_status status = unit->ops->project(unit, q + unit->first_q, v + unit->first_v);
+        const cal_status status = unit->ops->project(unit, time, q + unit->first_q, v + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
     return CAL_OK;
+}
+
+double cal_work_strays(const cal_group_work* w, double time, double h, const double* q) {
+    double most = 0.0;
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->moved) most = fmax(most, unit->ops->strays(unit, time, h, q + unit->first_q));
+    }
+    return most;
 }
 
 // How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
@@ -112,6 +121,7 @@ static bool let_land(const cal_group_work* w, cal_contact_row* touch, const doub
     double u[3], a[3], closing = 0.0;
     cal_problem_velocity(&w->problem, touch, v, u);
     cal_problem_velocity(&w->problem, touch, w->free_change, a);
+    u[0] += touch->drive[0];
     const double time = closing_time(gap, u[0], a[0], &closing);
     if (time < 0.0 || time > 2.0 * h || !(cal_stop_parting(touch, closing) > w->group->bounce_speed)) return false;
     touch->offset[0] += 10.0 * (fabs(u[0]) + h * fabs(a[0]) + closing);
@@ -164,7 +174,7 @@ void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, 
 }
 
 double cal_work_driven(const cal_group_work* w) {
-    double sum = 0.0;
+    double sum = w->problem.moved;
     for (int k = 0; k < w->problem.row_count; k++)
         sum -= cal_dot3(w->problem.rows[k].impulse, w->problem.rows[k].drive);
     return sum;

@@ -90,13 +90,15 @@ static cal_status count_flows(cal_world* world, int component, double time, cons
     return status;
 }
 
-// The kinetic energy of a state's numbers.
+// The kinetic energy of a state's numbers, but for units whose motion is prescribed.
 static cal_status find_kinetic(cal_world* world, int component, const double* numbers, double* out) {
     const cal_contact_group* g = world->components[component].group;
     if (!cal_group_reserve_scratch(world, (size_t)g->at_arrival)) return CAL_NO_MEMORY;
     double moving = 0.0, resting = 0.0, *still = world->scratch;
     memcpy(still, numbers, (size_t)g->at_arrival * sizeof *still);
-    memset(still + g->at_v, 0, (size_t)g->group.v_count * sizeof *still);
+    for (int i = 0; i < g->group.unit_count; i++)
+        if (!g->units[i].moved)
+            memset(still + g->at_v + g->units[i].first_v, 0, (size_t)g->units[i].v_count * sizeof *still);
     cal_status status = cal_group_energy(world, component, numbers, &moving);
     if (status == CAL_OK) status = cal_group_energy(world, component, still, &resting);
     *out = fmax(moving - resting, 0.0);
@@ -127,7 +129,10 @@ static cal_status take_away(cal_world* world, int component, double gain, double
     double T = 0.0;
     const cal_status status = find_kinetic(world, component, trial, &T);
     const double factor = sqrt(fmax(1.0 - gain / T, 0.0));
-    for (int i = 0; T > 0.0 && i < g->group.v_count; i++) trial[g->at_v + i] *= factor;
+    for (int i = 0; T > 0.0 && i < g->group.unit_count; i++) {
+        double* v = trial + g->at_v + g->units[i].first_v;
+        for (int k = 0; !g->units[i].moved && k < g->units[i].v_count; k++) v[k] *= factor;
+    }
     cal_group_flows(world, component, trial)->loss +=
         fmax(closing - gain + fmin(gain, T), 0.0) - fmax(closing - gain, 0.0);
     return status;

@@ -11,6 +11,7 @@ double cal_work_find_landing(const cal_group_work* w, const double* v, double h)
         double u[3], end[3];
         cal_problem_velocity(&w->problem, touch, v, u);
         cal_problem_velocity(&w->problem, touch, w->whole, end);
+        u[0] += touch->drive[0], end[0] += touch->drive[0];
         const double gap = touch->gap - 0.5 * close, a = (end[0] - u[0]) / h, square = u[0] * u[0] - 2.0 * a * gap,
                      root = square >= 0.0 ? sqrt(square) - u[0] : 0.0;
         if (gap + 0.5 * h * (u[0] + end[0]) >= -0.4 * close || !(root > 0.0)) continue;
@@ -39,7 +40,8 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double moment, b
         hit |= touch->gap <= CAL_WORK_TOUCHING * w->group->length && -y[0] - touch->drive[0] > w->group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
-        const double parting = touch->stops && touches && !plastic ? stop_parting(w, touch, -y[0]) : 0.0;
+        const double parting =
+            touch->stops && touches && !plastic ? stop_parting(w, touch, -y[0] - touch->drive[0]) : 0.0;
         touch->offset[0] -= parting;
         touch->impact = -1.0;
     }

@@ -79,6 +79,7 @@ cal_member_span cal_way_span(const cal_group_work* w, const cal_group_way* way, 
                              .to_q = way->q + u->first_q,
                              .to_v = way->v + u->first_v,
                              .length = way->h,
+                             .from = way->time - way->h,
                              .t = t,
                              .straight = w->report->straight,
                              .bow = way->bow + u->first_v};

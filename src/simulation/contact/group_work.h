@@ -81,7 +81,7 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
 
 // Largest speed of any point, as a bound.
 double cal_group_speed(const cal_group* group, const double* v);
-// Moves q along v, onto what the units' constraints allow; and velocities at q as they allow them.
+// Moves q along v for h to a time, onto what the units' constraints allow then; and velocities at q as they allow them.
 cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
                               double* out, cal_error* error);
 cal_status cal_group_project(const cal_group* group, double time, double* q, double* v, cal_error* error);
@@ -100,6 +100,8 @@ void cal_work_spread(cal_group_work* work);
 // Velocities of units that have come to rest become zero, at the end of a step of size h from the velocities `before`, whose last solve
 // was of size `solved`.
 void cal_work_calm(cal_group_work* work, const double* before, double h, double solved, double* v);
+// How far units are, in a step of size h from q, from the cubics between its ends by motions that are prescribed.
+double cal_work_strays(const cal_group_work* work, double time, double h, const double* q);
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 // parts: of the step, in which gyroscopic terms are found (group.h).
 void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, int parts, double* out);

@@ -142,7 +142,7 @@ cal_status cal_multibody_numbers(cal_multibody* m, const cal_member_span* span, 
         cal_model_normalize(e->model, at_q);
     }
     cal_multibody_use(m, extras_of(m, span) + e->v_count + m->slots);
-    return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
+    return cal_loops_project(e, span->from + span->t, at_q, at_rate, CAL_PROJECT_BOTH);
 }
 
 void cal_multibody_bounds_between(const cal_multibody* m, const cal_member_span* span, double* out) {
@@ -160,8 +160,8 @@ void cal_multibody_bounds_between(const cal_multibody* m, const cal_member_span*
 static size_t row_of(const cal_multibody* m, const cal_member_span* span, double* out) {
     const cal_multibody_model* e = m->engine;
     const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count, constraints = (size_t)e->constraint_count;
-    double* next = out + 2;
-    out[0] = span->t, out[1] = span->to_q != NULL ? span->length : 0.0;
+    double* next = out + 3;
+    out[0] = span->t, out[1] = span->to_q != NULL ? span->length : 0.0, out[2] = span->from;
     memcpy(next, extras_of(m, span) + v_count + m->slots, constraints * sizeof *out);
     next += constraints;
     memcpy(next, span->q, q_count * sizeof *out);
@@ -208,7 +208,7 @@ cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* 
     if (status != CAL_OK) return status;
     const bool blends = !(span->t > 0.0) || is_bowed(e, span);
     for (int i = 0; i < e->v_count; i++) v[i] = blends ? (1.0 - share) * span->v[i] + share * span->to_v[i] : rate[i];
-    return span->t > 0.0 ? cal_loops_project(e, q, v, CAL_PROJECT_VELOCITY) : CAL_OK;
+    return span->t > 0.0 ? cal_loops_project(e, span->from + span->t, q, v, CAL_PROJECT_VELOCITY) : CAL_OK;
 }
 
 cal_status cal_multibody_shown_speeds(cal_multibody* m, int link, const cal_member_span* span, cal_motion* motion) {

@@ -24,7 +24,7 @@ cal_status cal_multibody_work(cal_world* world, int component, const struct cal_
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
                                   double K[9], cal_error* error);
 cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
-                               const double impulse[3], cal_error* error);
+                               const double impulse[3], double* work, cal_error* error);
 // Where the numbers of a multibody are in a state of its own; slots follow tau, and then which constraints are active.
 double* cal_multibody_q(const cal_world* world, int body, double* data);
 double* cal_multibody_v(const cal_world* world, int body, double* data);

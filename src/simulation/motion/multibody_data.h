@@ -144,10 +144,10 @@ void cal_loops_activate(cal_multibody_model* e, const double* active);
 void cal_multibody_use(cal_multibody* m, const double* active);
 // The controls among the numbers of a state that begin with tau.
 double* cal_multibody_control(const cal_multibody* m, double* tau);
-// Moves q and v to the nearest, by mass, that the active constraints allow; CAL_NOT_CONVERGED: one stays open by more than
+// Moves q and v to the nearest, by mass, that the active constraints allow at a time; CAL_NOT_CONVERGED: one stays open by more than
 // CAL_LOOP_TOLERANCE (m, rad, m/s, rad/s).
 #define CAL_LOOP_TOLERANCE 1e-9
-cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_projection what);
+cal_status cal_loops_project(cal_multibody_model* e, double time, double* q, double* v, cal_projection what);
 // The rows of the active constraints at q and v, and their projector for a factored mass matrix; false: none is active.
 bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const double* v, const double* L);
 // At the start: onto the constraints, with how far links went.

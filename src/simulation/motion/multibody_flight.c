@@ -306,7 +306,7 @@ cal_status cal_multibody_state(cal_world* world, int component, double from, dou
                             &slope);
     }
     cal_multibody_use(m, data + m->at.active);
-    return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
+    return cal_loops_project(e, time, q, v, CAL_PROJECT_BOTH);
 }
 
 cal_flows* cal_multibody_flows(const cal_world* world, int component, double* data) {

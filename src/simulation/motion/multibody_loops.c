@@ -60,9 +60,10 @@ static cal_status check_closed(cal_multibody_model* e, const double* q, const do
     return left->error <= tolerance && speed <= tolerance ? CAL_OK : CAL_NOT_CONVERGED;
 }
 
-cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_projection what) {
+cal_status cal_loops_project(cal_multibody_model* e, double time, double* q, double* v, cal_projection what) {
     if (e->constraints == NULL || e->constraints->row_count == 0) return CAL_OK;
     cal_violation left;
+    e->constraints->time = time;
     cal_constraints_project(e->constraints, q, v, what, PATIENCE_STEP);
     return check_closed(e, q, v, what, &left);
 }
@@ -106,12 +107,8 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "%s has constraints, and the group integrator \"%s\" takes none: use \"implicit\"", body,
                         world->group_ops->name);
-    if (e->constraints->moved)
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "%s has joints whose motion is prescribed, which nothing can touch: leave contact out "
-                        "(cal_sim_def.contact, --disable contact)",
-                        body);
     if (e->constraints->row_count == 0) return CAL_OK;
+    e->constraints->time = world->time;
     double* before = cal_allocate((size_t)e->q_count + 1, sizeof *before);
     cal_motion* links = cal_allocate(2 * (size_t)e->body_count, sizeof *links);
     cal_status status = before != NULL && links != NULL ? CAL_OK : CAL_NO_MEMORY;
@@ -194,6 +191,7 @@ static cal_status check_gap(cal_world* world, cal_multibody* m, int constraint, 
     if (status == CAL_OK) {
         cal_multibody_use(m, active_of(world, m, &numbers));
         cal_constraints_activate(e->constraints, constraint, true);
+        e->constraints->time = world->time;
         cal_constraints_evaluate(e->constraints, q, v);
         const cal_violation now = cal_constraints_violation(e->constraints, constraint);
         if (!(now.error <= CAL_CONNECT_TOLERANCE))
@@ -231,7 +229,8 @@ cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int c
         active[constraint] = 1.0;
         cal_multibody_use(m, active);
         status = cal_multibody_energy(world, m->component, numbers.q, numbers.v, &before);
-        if (status == CAL_OK) status = cal_loops_project(m->engine, numbers.q, numbers.v, CAL_PROJECT_BOTH);
+        if (status == CAL_OK)
+            status = cal_loops_project(m->engine, world->time, numbers.q, numbers.v, CAL_PROJECT_BOTH);
         if (status == CAL_OK) status = cal_multibody_energy(world, m->component, numbers.q, numbers.v, &after);
         if (status == CAL_OK) cal_bodies_flow(world, m->bodies, 1, world->time, 0.0, before - after); // an impact
         if (status != CAL_OK)
@@ -268,6 +267,7 @@ static cal_status look_at(cal_world* world, cal_multibody* m, cal_constraint_rep
     const cal_status status = cal_multibody_at(world, m, world->time, q, q + e->q_count);
     if (status == CAL_OK) {
         cal_multibody_use(m, active_of(world, m, &numbers));
+        e->constraints->time = world->time;
         cal_constraints_evaluate(e->constraints, q, q + e->q_count);
         const cal_violation now = cal_constraints_violation(e->constraints, CAL_NONE);
         out->error = fmax(out->error, now.error);

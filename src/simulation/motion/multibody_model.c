@@ -100,7 +100,7 @@ static bool allocate(cal_multibody_model* e) {
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
-    e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
+    e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 3, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
     e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
     e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));

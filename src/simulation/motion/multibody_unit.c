@@ -36,9 +36,10 @@ static cal_status point_jacobian(cal_multibody* m, const double* q, int link, co
     return status;
 }
 
-// J, with constraints J P, in the first 3 × v numbers, and as many behind it for work; the mass matrix is factored.
+// J, with constraints J P, in the first 3 × v numbers, and as many behind it for work; the mass matrix is factored. carried: J (1 − P) v, what
+// motions that are prescribed give to the point.
 static cal_status prepare_impulse(cal_world* world, int body, int other, const cal_numbers* at, const double point[3],
-                                  double** jacobian, bool* held, cal_error* error) {
+                                  double** jacobian, bool* held, double carried[3], cal_error* error) {
     cal_multibody* m = world->multibodies[world->bodies[body].multibody];
     cal_multibody_model* e = m->engine;
     const int n = e->v_count;
@@ -56,16 +57,22 @@ static cal_status prepare_impulse(cal_world* world, int body, int other, const c
                         cal_body_name_at(world, body, name, sizeof name), cal_status_text(status));
     cal_multibody_use(m, at->tau + n + m->slots);
     *held = cal_loops_make_projector(e, at->q, at->v, e->mass);
-    for (int i = 0; *held && i < 3; i++) cal_projector_apply_row(&e->projector, J + i * n);
+    for (int i = 0; i < 3; i++) {
+        carried[i] = 0.0;
+        if (!*held) continue;
+        memcpy(minus, J + i * n, (size_t)n * sizeof *J);
+        cal_projector_apply_row(&e->projector, J + i * n);
+        for (int k = 0; e->constraints->moved && k < n; k++) carried[i] += (minus[k] - J[i * n + k]) * at->v[k];
+    }
     return CAL_OK;
 }
 
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
                                   double K[9], cal_error* error) {
-    double* jacobian = NULL;
+    double *jacobian = NULL, carried[3];
     bool held = false;
     const cal_numbers at = cal_body_numbers(world, body, time);
-    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
+    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, carried, error);
     const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody]->engine;
     const int n = e->v_count;
     for (int j = 0; status == CAL_OK && j < 3; j++) {
@@ -80,11 +87,11 @@ cal_status cal_multibody_response(cal_world* world, int body, int other, double 
 }
 
 cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
-                               const double impulse[3], cal_error* error) {
-    double* jacobian = NULL;
+                               const double impulse[3], double* work, cal_error* error) {
+    double *jacobian = NULL, carried[3];
     bool held = false;
     const cal_numbers at = cal_body_numbers(world, body, time);
-    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
+    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, carried, error);
     cal_multibody* m = world->multibodies[world->bodies[body].multibody];
     const int n = m->engine->v_count;
     if (status == CAL_OK) {
@@ -94,8 +101,12 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
             for (int i = 0; i < 3; i++) change[k] += jacobian[i * n + k] * impulse[i];
         }
         cal_dense_solve(m->engine->mass, n, change);
+        // What rounding has left of what constraints do not allow goes; of a motion that is prescribed v has some.
+        const bool moved = held && m->engine->constraints->moved;
+        if (moved) cal_projector_apply(&m->engine->projector, change);
         for (int k = 0; k < n; k++) at.v[k] += change[k];
-        if (held) cal_projector_apply(&m->engine->projector, at.v); // rounding only
+        if (held && !moved) cal_projector_apply(&m->engine->projector, at.v);
+        *work -= cal_dot3(carried, impulse);
     }
     cal_free(jacobian);
     cal_multibody_forget(m, -(double)INFINITY);
@@ -266,19 +277,77 @@ static cal_multibody_model* activated(const cal_group_member* unit) {
     return m->engine;
 }
 
-static cal_status unit_constraints(const cal_group_member* unit, const double* q, const double* v, double* A,
-                                   double* noise, double* bias, int* rows) {
+static cal_status unit_constraints(const cal_group_member* unit, double time, const double* q, const double* v,
+                                   double* A, double* noise, double* bias, double* rate, int* rows) {
     cal_multibody_model* e = activated(unit);
+    e->constraints->time = time;
     cal_constraints_dense(e->constraints, q, v, A, noise, bias);
     *rows = e->constraints->row_count;
+    for (int i = 0; i < *rows; i++) rate[i] = e->constraints->rows[i].rate;
     return CAL_OK;
 }
 
-static cal_status unit_project(const cal_group_member* unit, double* q, double* v) {
+static cal_status unit_project(const cal_group_member* unit, double time, double* q, double* v) {
     cal_multibody_model* e = activated(unit);
-    if (v != NULL) return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
+    if (v != NULL) return cal_loops_project(e, time, q, v, CAL_PROJECT_BOTH);
     memset(e->work, 0, (size_t)e->v_count * sizeof *e->work);
-    return cal_loops_project(e, q, e->work, CAL_PROJECT_POSITION);
+    return cal_loops_project(e, time, q, e->work, CAL_PROJECT_POSITION);
+}
+
+static bool unit_led(const cal_group_member* unit) {
+    const cal_multibody_model* e = activated(unit);
+    int led = 0;
+    for (int i = 0; i < e->constraint_count; i++) {
+        const cal_constraint_def* def = &e->model->constraints[i];
+        bool once = def->motion != NULL && e->constraints->active[i] && def->joint[1] == CAL_NONE;
+        for (int k = 0; once && k < i; k++)
+            once = e->model->constraints[k].motion == NULL || !e->constraints->active[k] ||
+                   e->model->constraints[k].joint[0] != def->joint[0];
+        led += once;
+    }
+    return led == e->v_count;
+}
+
+// How far from a joint a point of a multibody may be at most: the way along all of its joints.
+static double find_extent(const cal_multibody* m, const double* q) {
+    const cal_model* model = m->engine->model;
+    double extent = 0.0, largest = 0.0;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        extent += sqrt(cal_dot3(node->offset, node->offset));
+        if (node->kind == CAL_PRISMATIC) extent += fabs(q[node->first_q]);
+    }
+    for (int i = 0; i < m->engine->body_count; i++) {
+        const cal_sim_body* part = &m->world->bodies[m->bodies[i]];
+        largest = fmax(largest, sqrt(cal_dot3(part->offset, part->offset)) + part->reach);
+    }
+    return extent + largest;
+}
+
+// A velocity that is prescribed, against the parabola through its values at both ends and in the middle of a step, at two places that no period
+// of it has in common with these; times the step, since a way is no further off than its velocity is all the time.
+static double unit_strays(const cal_group_member* unit, double time, double h, const double* q) {
+    static const double places[] = {0.236, 0.691};
+    const cal_multibody_model* e = activated(unit);
+    const double extent = find_extent(self_of(unit), q);
+    double sum = 0.0;
+    for (int i = 0; i < e->constraint_count; i++) {
+        const cal_constraint_def* def = &e->model->constraints[i];
+        if (def->motion == NULL || !e->constraints->active[i]) continue;
+        double value, rates[3] = {0}, change, most = 0.0;
+        for (int k = 0; k < 3; k++) def->motion(time + 0.5 * k * h, &value, &rates[k], &change, def->user);
+        for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
+            const double s = places[k];
+            double rate = 0.0;
+            def->motion(time + s * h, &value, &rate, &change, def->user);
+            const double expected = 2.0 * (s - 0.5) * (s - 1.0) * rates[0] - 4.0 * s * (s - 1.0) * rates[1] +
+                                    2.0 * s * (s - 0.5) * rates[2];
+            most = fmax(most, fabs(rate - expected));
+        }
+        const bool slides = e->model->nodes[e->model->joints[def->joint[0]].node].kind == CAL_PRISMATIC;
+        sum += h * most * (slides ? 1.0 : extent);
+    }
+    return sum;
 }
 
 static void unit_stop(const cal_group_member* unit, const double* q, int number, cal_group_stop* out) {
@@ -341,6 +410,8 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .slopes = unit_slopes,
                                                         .constraints = unit_constraints,
                                                         .project = unit_project,
+                                                        .strays = unit_strays,
+                                                        .led = unit_led,
                                                         .stop = unit_stop,
                                                         .speed = unit_speed,
                                                         .motion = unit_motion,
@@ -360,5 +431,6 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count,
                               .stop_count = m->engine->stop_count,
+                              .moved = m->engine->constraints != NULL && m->engine->constraints->moved,
                               .varying = true};
 }

@@ -69,8 +69,8 @@ static cal_status no_response(cal_world* world, int body, int other, double time
 }
 
 static cal_status no_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
-                           const double point[3], const double impulse[3], cal_error* error) {
-    (void)world, (void)body, (void)other, (void)time, (void)motion, (void)point, (void)impulse, (void)error;
+                           const double point[3], const double impulse[3], double* work, cal_error* error) {
+    (void)world, (void)body, (void)other, (void)time, (void)motion, (void)point, (void)impulse, (void)work, (void)error;
     return CAL_OK;
 }
 
