@@ -733,6 +733,30 @@ static void share_memory(const cal_machine* machine) {
     expect(near < size || machine->ops->board(machine) > 0, "ranks of one host share no memory", "board");
 }
 
+// What the first rank says comes to all, in its order, whoever is late; few numbers and many, and between what all show each other.
+static void telling(cal_machine* machine) {
+    enum { TURNS = 3000, MOST = 200 };
+    double said[MOST], own[2], *room = cal_allocate(2 * (size_t)size, sizeof *room);
+    const double** all = cal_allocate((size_t)size, sizeof *all);
+    cal_random random = {(uint64_t)rank + 1};
+    bool right = room && all;
+    for (int turn = 0; turn < TURNS && room && all; turn++) {
+        const int count = turn % 5 == 0 ? MOST : 1 + turn % 9;
+        // Some are late by some microseconds, each in other turns.
+        const uint64_t late = cal_random_bits(&random) % 16 == 0 ? 10000 : 0;
+        for (uint64_t i = 0; i < late; i++) (void)cal_random_bits(&random);
+        for (int i = 0; i < count; i++) said[i] = rank == 0 ? turn + 0.001 * i : -1.0;
+        right = machine->ops->share(machine, said, count) == CAL_OK && right;
+        for (int i = 0; i < count; i++) right = right && said[i] == turn + 0.001 * i;
+        if (turn % 3 != 0) continue;
+        own[0] = turn, own[1] = rank;
+        right = machine->ops->gather(machine, rank, own, 2, room, all) == CAL_OK && right;
+        for (int r = 0; r < size; r++) right = right && all[r][0] == turn && all[r][1] == r;
+    }
+    expect(right, "ranks hear other numbers than the first one says", "share");
+    cal_free(room), cal_free(all);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -744,6 +768,7 @@ int main(int argc, char** argv) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     share_memory(machine);
+    telling(machine);
     compared_runs(NULL);
     share_runs();
     compared_runs(machine);

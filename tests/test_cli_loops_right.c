@@ -267,6 +267,13 @@ static void rows_that_follow_from_others_are_named(void** state) {
     assert_non_null(strstr(o.out, "of 5 rows, 2 independent"));
     assert_non_null(strstr(o.out, "fourth: revolute, 5 rows, ground and third; redundant: "));
     cal_test_release(&o);
+    // An anchor that nothing moves, on a body that falls on a floor: rows of nothing but rounding hold nothing.
+    o = cal_test_run_well("info " CALDER_TEST_MODELS "/anchor_on_both_axes.xml");
+    assert_non_null(strstr(o.out, "ball, 3 rows, a and b; redundant: x, y, z"));
+    cal_test_release(&o);
+    o = cal_test_run_well("sim " CALDER_TEST_MODELS "/anchor_on_both_axes.xml --time 0.5");
+    assert_non_null(strstr(o.out, "3 rows, 0 independent"));
+    cal_test_release(&o);
 }
 
 // What `eval` and `sim` say of it.

@@ -176,7 +176,8 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
     if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
         plan_mass(set, machine) != CAL_OK || plan_aba(set) != CAL_OK ||
-        (set->loops && cal_loop_factor_create(model, set->most_rows, &set->tree, &set->loop_factor) != CAL_OK)) {
+        (set->loops &&
+         cal_loop_factor_create(model, set->most_rows, &set->tree, &set->rounding, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
         return CAL_NO_MEMORY;
     }

@@ -21,6 +21,7 @@
 #pragma once
 #include "constraint/front_rows.h"
 #include "constraint/loop_factor.h"
+#include "constraint/row_rounding.h"
 #include "constraint/skyline.h"
 #include "pass/loop_pack.h"
 #include "pass/mass_factor.h"
@@ -116,9 +117,11 @@ typedef struct cal_constraints {
     double* scale;     // of each row
     double *ease,
         easiest; // of each row: how easily it is moved, the square of y for forces of size one, and moments of that times the length; the largest
-    double length;        // of what is between joints, m: turns are compared with displacements by it
-    double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
-    bool* turns;          // of each row: it is one of turns only
+    double length;    // of what is between joints, m: turns are compared with displacements by it
+    double* nearness; // of each row: ease beside the largest one of its constraint's displacements, or turns
+    bool* turns;      // of each row: it is one of turns only
+    cal_row_rounding rounding;
+    double* noise;        // of each row: the part of y² that may be rounding, where that could matter; else zero
     bool immovable;       // there are rows that nothing can move
     double* least;        // of each row: how much of it must be left, as a square
     double* columns;      // of a constraint: the y that are its own

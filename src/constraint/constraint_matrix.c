@@ -7,9 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-// Squares of pivots of rows of length one that count as dependent where that is only shown, and of rows that nothing can move: twice
-// the digits that y has, and a few for a long way.
-static const double THRESHOLD = 1e-8, IMMOVABLE = 1e-24;
+// Squares of pivots of rows of length one that count as dependent where that is only shown.
+static const double THRESHOLD = 1e-8;
 // What is left of a gap of one in the last place of numbers of size one, and of the few that make it.
 static const double ROUNDING = 1e-15;
 enum { MOST_REFINEMENTS = 8, SUMS = 8 };
@@ -17,9 +16,10 @@ enum { MOST_REFINEMENTS = 8, SUMS = 8 };
 // --- Degrees of freedom -------------------------------------------------------------------------------------------------
 
 void cal_matrix_destroy(cal_constraints* set) {
-    void* arrays[] = {set->degree_start, set->degree_v, set->alone_start, set->alone,   set->columns,
-                      set->ease,         set->nearness, set->turns,       set->follows, set->least};
+    void* arrays[] = {set->degree_start, set->degree_v, set->alone_start, set->alone, set->columns, set->ease,
+                      set->nearness,     set->turns,    set->follows,     set->least, set->noise};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_row_rounding_destroy(&set->rounding);
 }
 
 // Of each constraint the degrees of freedom that its forces pass, and which of them no other constraint's do.
@@ -39,11 +39,13 @@ bool cal_matrix_create(cal_constraints* set) {
     set->columns = cal_allocate(most * CAL_CONSTRAINT_ROWS, sizeof(double));
     set->ease = cal_allocate(rows, sizeof(double));
     set->least = cal_allocate(rows, sizeof(double));
+    set->noise = cal_allocate(rows, sizeof(double));
     set->nearness = cal_allocate(rows, sizeof(double));
     set->turns = cal_allocate(rows, sizeof *set->turns);
     set->follows = cal_allocate(count, sizeof *set->follows);
     if (!set->follows || !set->degree_start || !set->alone_start || !set->degree_v || !set->alone || !set->columns ||
-        !set->ease || !set->least || !set->nearness || !set->turns)
+        !set->ease || !set->least || !set->noise || !set->nearness || !set->turns ||
+        !cal_row_rounding_create(model, CAL_SHIFT_CLOSED, set->length, set->loops, &set->rounding))
         return false;
     size_t at = 0, alone = 0;
     for (size_t c = 0; c < count && !set->loops; c++) {
@@ -109,17 +111,36 @@ CAL_WIDE static void compare_rows(const double* restrict ease, double* restrict 
 static void size_rows(cal_constraints* set, int first, int end) {
     for (int i = first; i < end; i++) set->nearness[i] = row_square(&set->rows[i], set->length, &set->turns[i]);
 }
-// squares: of y; those of wrenches are in set->nearness.
-static void weigh_rows(cal_constraints* set, const double* squares) {
+// Of each row how much of y² is rounding of what it was made from, where it may be enough to be asked for.
+static void find_noise(cal_constraints* set, const double* squares) {
+    const double* root = set->tree.given ? NULL : set->tree.root;
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const double limit = set->rounding.limit[set->order[place]];
+        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
+            set->noise[i] = 0.0;
+            if (set->ease[i] > limit || !(set->ease[i] > 0.0)) continue;
+            set->noise[i] = cal_row_noise(&set->rounding, &set->rows[i], -1, set->at_q, root, &set->tree) / squares[i];
+        }
+    }
+}
+
+// squares: of y; those of wrenches are in set->nearness. noise: of each row the part of its square that is rounding; NULL: it is to be found.
+static void weigh_rows(cal_constraints* set, const double* squares, const double* noise) {
     const int count = set->row_count;
     double easiest = 0.0;
     divide_rows(squares, set->nearness, count, set->ease, set->scale);
     for (int i = 0; i < count; i++) easiest = set->ease[i] > easiest ? set->ease[i] : easiest;
     set->easiest = easiest;
-    const double least = IMMOVABLE * easiest;
+    const double least = CAL_ROW_ROUNDING * easiest;
     set->immovable = false;
     for (int i = 0; i < count; i++)
         if (!(set->ease[i] > least)) set->ease[i] = set->scale[i] = 0.0, set->immovable = true;
+    if (noise)
+        memcpy(set->noise, noise, (size_t)count * sizeof *noise);
+    else
+        find_noise(set, squares);
+    for (int i = 0; i < count; i++)
+        if (set->noise[i] >= 1.0) set->ease[i] = set->scale[i] = 0.0, set->immovable = true;
     for (int place = 0; place < set->model->constraint_count; place++) {
         double own[2] = {0.0, 0.0};
         const int first = set->first_row[place], end = set->first_row[place + 1];
@@ -257,7 +278,7 @@ void cal_matrix_make(cal_constraints* set) {
     for (int i = 0; i < set->pack_count; i++) cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, &packed);
     for (int i = 0; i < set->single_count; i++) take_single(set, set->singles[i]);
     square_singles(set, set->work);
-    weigh_rows(set, set->work);
+    weigh_rows(set, set->work, NULL);
     scale_singles(set);
     if (set->immovable) drop_immovable(set);
 }
@@ -318,10 +339,11 @@ static void add_front(cal_constraints* set, int place) {
 }
 
 // How much must be left of rows: more than the shift's root, and than the rounding of y, which does not become less with y.
-CAL_WIDE static void demand_rows(const double* restrict ease, double easiest, double shift, int count,
-                                 double* restrict least) {
+CAL_WIDE static void demand_rows(const double* restrict ease, const double* restrict noise, double easiest,
+                                 double shift, int count, double* restrict least) {
     for (int i = 0; i < count; i++) {
-        const double rounding = IMMOVABLE * easiest / ease[i], more = rounding > shift ? rounding : shift;
+        const double beside = CAL_ROW_ROUNDING * easiest / ease[i], rounding = noise[i] > beside ? noise[i] : beside;
+        const double more = rounding > shift ? rounding : shift;
         least[i] = ease[i] > 0.0 ? more : 1.0;
     }
 }
@@ -341,8 +363,8 @@ static void factor_loops(cal_constraints* set, double shift) {
         set->row_of[set->order[place]] = cal_row_total(set, place) > 0 ? set->first_row[place] : -1;
     size_rows(set, 0, set->row_count);
     cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, set->nearness, set->row_count,
-                            shift);
-    weigh_rows(set, f->gross);
+                            shift, set->at_q);
+    weigh_rows(set, f->gross, f->noise);
     memcpy(set->matrix.left, f->left, (size_t)set->row_count * sizeof(double));
     count_rank(set);
 }
@@ -353,7 +375,7 @@ void cal_matrix_factor(cal_constraints* set, double shift) {
         return;
     }
     cal_skyline_clear(&set->matrix);
-    demand_rows(set->ease, set->easiest, shift, set->row_count, set->least);
+    demand_rows(set->ease, set->noise, set->easiest, shift, set->row_count, set->least);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int first = set->first_row[place], rows = cal_row_total(set, place);
         if (rows == 0) continue;

@@ -6,8 +6,6 @@
 #include <string.h>
 
 enum { SIX = 6, EIGHT = CAL_LOOP_SPACE, SQUARE = 36 };
-// Squares of y that are rounding, of the row that is moved most easily among those of its front.
-static const double IMMOVABLE = 1e-24;
 
 // A front's numbers, and how many there are, which a compiler may know.
 typedef struct view {
@@ -116,35 +114,58 @@ CAL_WIDE_INLINE void weigh_closed(const cal_loop_factor* f, int n, const view* v
     }
 }
 
+// Of the closed rows of a front the y² that are rounding: beside the one that is moved most easily, and of what each was made from, where that may be
+// enough to be asked for.
+CAL_WIDE_INLINE void find_noise(cal_loop_factor* f, int n, const view* v, const cal_row* rows, const int32_t* first_row,
+                                const double* weight, double easiest, double* noise) {
+    const cal_loop_front* front = &f->fronts[n];
+    for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
+        const int constraint = f->list[i], first = first_row[constraint];
+        const double limit = f->rounding->limit[constraint];
+        for (int r = 0; first >= 0 && r < f->size[constraint]; r++) {
+            const int at = f->at[i] + r;
+            const double gross = v->at->gross[at], ease = gross * weight[at];
+            f->noise[first + r] = 0.0;
+            if (ease > limit || !(ease > CAL_ROW_ROUNDING * easiest)) continue;
+            noise[at] = cal_row_noise(f->rounding, &rows[first + r], n == f->model->node_count ? -1 : n, f->q, f->root,
+                                      f->tree);
+            f->noise[first + r] = noise[at] / gross;
+        }
+    }
+}
+
 // The closed row of which most is left; −1: none but rounding.
-CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, const double* weight, double shift, double easiest,
-                               double* most) {
+CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, const double* weight, const double* noise,
+                               double shift, double easiest, double* most) {
     int pivot = -1;
     double best = 0.0;
     for (int i = 0; i < v->closed; i++) {
         const double left = v->at->L[i * v->rows + i], gross = v->at->gross[i], weighed = left * weight[i];
-        if (!taken[i] && left > shift * gross && gross * weight[i] > IMMOVABLE * easiest && weighed > best)
+        if (!taken[i] && left > shift * gross && gross * weight[i] > CAL_ROW_ROUNDING * easiest && left > noise[i] &&
+            weighed > best)
             *most = left, best = weighed, pivot = i;
     }
     return pivot;
 }
 
 // Closes the rows of a front: Λ = G Gᵀ of them, pivot by pivot, taken off everything else. I: NULL on the ground.
-CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, const int32_t* first_row, double shift,
-                                inertia* I) {
+CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, const cal_row* rows, const int32_t* first_row,
+                                double shift, inertia* I) {
     bool taken[CAL_LOOP_MOST_ROWS];
-    double weight[CAL_LOOP_MOST_ROWS], easiest = 0.0;
+    double weight[CAL_LOOP_MOST_ROWS], noise[CAL_LOOP_MOST_ROWS], easiest = 0.0;
     const int k = v->rows, wide = v->wide;
     int kept = 0;
-    for (int i = 0; i < v->closed; i++) taken[i] = false, weight[i] = 0.0;
+    for (int i = 0; i < v->closed; i++) taken[i] = false, weight[i] = noise[i] = 0.0;
     weigh_closed(f, n, v, first_row, weight);
     for (int i = 0; i < v->closed; i++) {
         const double ease = v->at->gross[i] * weight[i];
         easiest = ease > easiest ? ease : easiest;
     }
+    find_noise(f, n, v, rows, first_row, weight, easiest, noise);
     for (; kept < v->closed; kept++) {
         double most = 0.0;
-        const int pivot = next_pivot(v, taken, weight, shift > IMMOVABLE ? shift : IMMOVABLE, easiest, &most);
+        const int pivot =
+            next_pivot(v, taken, weight, noise, shift > CAL_ROW_ROUNDING ? shift : CAL_ROW_ROUNDING, easiest, &most);
         if (pivot < 0) break;
         double *g = v->at->G + (size_t)kept * (size_t)(k + wide), *e = g + k;
         const double root = sqrt(most), over = 1.0 / root;
@@ -249,7 +270,7 @@ CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, 
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
     }
     if (v.rows > 0 && f->fronts[n].touch_count > 0) add_own_rows(f, n, &v, rows, first_row);
-    if (v.closed > 0) close_rows(f, n, &v, first_row, shift, &I), show_rows(f, n, &v, first_row);
+    if (v.closed > 0) close_rows(f, n, &v, rows, first_row, shift, &I), show_rows(f, n, &v, first_row);
     give_way(f, n, kind, &v, &I);
     store_inertia(v.wide, &I, all + each * (size_t)n);
 }
@@ -287,7 +308,7 @@ CAL_WIDE_INLINE void compute_all(cal_loop_factor* f, int wide, const cal_node_mo
     memset(v.at->E, 0, (size_t)(v.at->c - v.at->E) * sizeof(double));
     for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
-    close_rows(f, ground, &v, first_row, shift, NULL);
+    close_rows(f, ground, &v, rows, first_row, shift, NULL);
     show_rows(f, ground, &v, first_row);
 }
 
@@ -532,7 +553,9 @@ CAL_WIDE static void weigh_all(const double* restrict sizes, int count, double* 
 
 // What is compiled several times is not called from other files (base/wide.h).
 void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, const double* sizes, int row_count, double shift) {
+                             const int32_t* first_row, const double* sizes, int row_count, double shift,
+                             const double* q) {
+    f->q = q;
     weigh_all(sizes, row_count, f->weight);
     compute_fronts(f, motions, rows, first_row, shift);
 }

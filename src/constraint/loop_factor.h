@@ -17,7 +17,7 @@
 // node's motion asks for at q̈ = 0 and joint forces push against it (pass/aba_body.h), and the same solution is q̈ with everything. Λ are sums of squares: what is
 // left of a row is known to 1e-8 of it, where the triangle of skyline.h knows 1e-16; thresholds are 1e-6 and more.
 #pragma once
-#include "pass/mass_factor.h"
+#include "constraint/row_rounding.h"
 
 // Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion, in space and in a
 // plane (loop_body.h).
@@ -67,6 +67,9 @@ typedef struct cal_loop_factor {
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
     double* weight;        // per row of the set: what makes y² of it that of a wrench of size one
+    double* noise; // per row of the set: the part of y² that may be rounding (row_rounding.h), where that could matter
+    const cal_row_rounding* rounding; // the caller's
+    const double* q;                  // where it is factored
 } cal_loop_factor;
 
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
@@ -87,13 +90,15 @@ static inline double cal_loop_along(const cal_loop_factor* f, const cal_row* row
 int cal_loop_meeting(const cal_model* model, int constraint);
 // Whether closing loops in the order of the tree costs less than one triangle for all of them (skyline.h).
 bool cal_loop_factor_pays(const cal_model* model);
-cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree, cal_loop_factor** out);
+cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree,
+                                  const cal_row_rounding* rounding, cal_loop_factor** out);
 void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
 
 // first_row: of each constraint its first row, −1 where it does not hold. sizes: of each row the square of its wrenches, by which turns
-// are compared with displacements. shift: the square of how much must be left of a row, of its length.
+// are compared with displacements. shift: the square of how much must be left of a row, of its length. q: where that is.
 void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, const double* sizes, int row_count, double shift);
+                             const int32_t* first_row, const double* sizes, int row_count, double shift,
+                             const double* q);
 // What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), gravity, and joint forces, which must stay until the
 // solution.
 void cal_loop_factor_load(cal_loop_factor* factor, const cal_node_motion* motions, const double* accelerations,

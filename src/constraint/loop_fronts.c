@@ -274,12 +274,13 @@ void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
     void* arrays[] = {f->size,  f->fronts,  f->list,   f->at,    f->above, f->touches, f->pivots,
                       f->store, f->bias,    f->motion, f->share, f->give,  f->root,    f->gross,
-                      f->left,  f->inertia, f->views,  f->own,   f->load,  f->weight};
+                      f->left,  f->inertia, f->views,  f->own,   f->load,  f->weight,  f->noise};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
 
-cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree, cal_loop_factor** out) {
+cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree,
+                                  const cal_row_rounding* rounding, cal_loop_factor** out) {
     const size_t fronts = (size_t)model->node_count + 1, degrees = (size_t)model->v_count;
     cal_loop_factor* f = *out = cal_allocate(1, sizeof *f);
     int32_t* mark = cal_allocate(fronts, sizeof *mark);
@@ -287,6 +288,7 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
     if (good) {
         f->model = model;
         f->tree = tree;
+        f->rounding = rounding;
         const int normal = find_normal(model);
         f->wide = normal < 0 ? CAL_LOOP_SPACE : CAL_LOOP_PLANE;
         for (int i = 0; i < 3; i++) f->axes[i] = (normal < 0 ? i : normal + i) % 3;
@@ -306,8 +308,9 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
         f->weight = cal_allocate((size_t)rows, sizeof(double));
-        good = f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias && f->motion &&
-               f->share && f->give && f->root && f->gross && f->left && f->weight && find_fronts(f, mark);
+        f->noise = cal_allocate((size_t)rows, sizeof(double));
+        good = f->noise && f->fronts && f->views && f->size && f->inertia && f->own && f->load && f->bias &&
+               f->motion && f->share && f->give && f->root && f->gross && f->left && f->weight && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;

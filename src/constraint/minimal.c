@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-// A row shorter than this, relative to the longest for its size, is one that nothing in the mechanism can move.
-static const double IMMOVABLE = 1e-12;
-
 void cal_minimal_destroy(cal_minimal* minimal) {
     if (!minimal) return;
     cal_state_destroy(minimal->state);
@@ -78,7 +75,10 @@ static void find_rows(cal_minimal* minimal, cal_constraints* set) {
     }
     for (int i = 0; i < set->row_count; i++) {
         double* a = minimal->rows + (size_t)i * (size_t)n;
-        const bool moves = minimal->length[i] > IMMOVABLE * longest * minimal->scale[i];
+        // Else it is one that nothing in the mechanism can move.
+        const double least = sqrt(CAL_ROW_ROUNDING) * longest * minimal->scale[i],
+                     noise = sqrt(cal_row_noise(&set->rounding, &set->rows[i], -1, set->at_q, NULL, NULL));
+        const bool moves = minimal->length[i] > least && minimal->length[i] > noise;
         minimal->scale[i] = moves ? 1.0 / minimal->length[i] : 0.0;
         for (int k = 0; k < n; k++) a[k] *= minimal->scale[i];
         minimal->order[i] = i;

@@ -116,6 +116,48 @@ LANE_INLINE int step_count(const cal_column* column) {
 #define MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define MIX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #endif
+#if CAL_LANES == 8
+// Transposes 8 × 8 numbers: first within pairs of lanes, then pairs, both by instructions that write elsewhere than they read and need no table of lanes.
+#undef PAIR_LOW
+#undef PAIR_HIGH
+#undef PAIRS_EVEN
+#undef PAIRS_ODD
+#define PAIR_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
+#define PAIR_HIGH(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+#define PAIRS_EVEN(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13)
+#define PAIRS_ODD(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15)
+LANE_INLINE void exchange_lanes(lane* rows) {
+    lane low[4], high[4];
+    for (int i = 0; i < 4; i++) {
+        low[i] = PAIR_LOW(rows[2 * i], rows[2 * i + 1]);
+        high[i] = PAIR_HIGH(rows[2 * i], rows[2 * i + 1]);
+    }
+    for (int odd = 0; odd < 2; odd++) {
+        const lane* of = odd ? high : low;
+        const lane first = PAIRS_EVEN(of[0], of[1]), second = PAIRS_EVEN(of[2], of[3]), third = PAIRS_ODD(of[0], of[1]),
+                   fourth = PAIRS_ODD(of[2], of[3]);
+        rows[odd] = PAIRS_EVEN(first, second), rows[4 + odd] = PAIRS_ODD(first, second);
+        rows[2 + odd] = PAIRS_EVEN(third, fourth), rows[6 + odd] = PAIRS_ODD(third, fourth);
+    }
+}
+// The same of rows in memory: halves of two rows are read into one lane each, so that one round less is left.
+#define half_row LANE(cal_half_row)
+#define read_halves LANE(cal_read_halves)
+#define read_rows LANE(cal_read_rows)
+typedef double half_row __attribute__((vector_size(32), aligned(8)));
+LANE_INLINE lane read_halves(const double* a, const double* b) {
+    return __builtin_shufflevector(*(const half_row*)a, *(const half_row*)b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+LANE_INLINE void read_rows(const double* const* from, lane* out) {
+    for (int half = 0; half < 8; half += 4) {
+        const lane a = read_halves(from[0] + half, from[2] + half), b = read_halves(from[1] + half, from[3] + half),
+                   c = read_halves(from[4] + half, from[6] + half), d = read_halves(from[5] + half, from[7] + half);
+        const lane low[2] = {PAIR_LOW(a, b), PAIR_LOW(c, d)}, high[2] = {PAIR_HIGH(a, b), PAIR_HIGH(c, d)};
+        out[half] = PAIRS_EVEN(low[0], low[1]), out[half + 1] = PAIRS_EVEN(high[0], high[1]);
+        out[half + 2] = PAIRS_ODD(low[0], low[1]), out[half + 3] = PAIRS_ODD(high[0], high[1]);
+    }
+}
+#else
 // Transposes CAL_LANES × CAL_LANES numbers: halves are shuffled into each other, once for each factor of two.
 LANE_INLINE void exchange_lanes(lane* rows) {
     for (int round = 1; round < CAL_LANES; round *= 2) {
@@ -127,6 +169,7 @@ LANE_INLINE void exchange_lanes(lane* rows) {
         for (int i = 0; i < CAL_LANES; i++) rows[i] = next[i];
     }
 }
+#endif
 // `count` numbers of all lanes, from a row each; rounded up to whole exchanges, as rows are.
 #define take_rows LANE(cal_take_rows)
 #define add_rows LANE(cal_add_rows)
@@ -134,17 +177,29 @@ LANE_INLINE void exchange_lanes(lane* rows) {
 static __attribute__((noinline)) void take_rows(const double* scratch, const size_t* places, int count, double* to) {
     for (int i = 0; i < count; i += CAL_LANES) {
         lane rows[CAL_LANES];
+#if CAL_LANES == 8
+        const double* from[8];
+        for (int l = 0; l < 8; l++) from[l] = scratch + places[l] + i;
+        read_rows(from, rows);
+#else
         for (int l = 0; l < CAL_LANES; l++) rows[l] = *(const memory*)(scratch + places[l] + i);
         exchange_lanes(rows);
+#endif
         for (int k = 0; k < CAL_LANES; k++) slot_store(to, i + k, rows[k]);
     }
 }
 static __attribute__((noinline)) void add_rows(const double* scratch, const size_t* places, int count, double* to) {
     for (int i = 0; i < count; i += CAL_LANES) {
         lane rows[CAL_LANES];
+#if CAL_LANES == 8
+        const double* from[8];
+        for (int l = 0; l < 8; l++) from[l] = (places[l] == CAL_NO_ROW ? cal_nothing : scratch + places[l]) + i;
+        read_rows(from, rows);
+#else
         for (int l = 0; l < CAL_LANES; l++)
             rows[l] = *(const memory*)((places[l] == CAL_NO_ROW ? cal_nothing : scratch + places[l]) + i);
         exchange_lanes(rows);
+#endif
         for (int k = 0; k < CAL_LANES && i + k < count; k++) slot_store(to, i + k, slot_load(to, i + k) + rows[k]);
     }
 }

@@ -1,4 +1,4 @@
-// Memory that the ranks of one host share (board.h).
+// Memory that the ranks of one host share (shared_window.h).
 #define _DEFAULT_SOURCE
 #include "machine/mpi/shared_window.h"
 #include "base/memory.h"
@@ -14,6 +14,8 @@ enum { FETCHED = 1024 };
 
 typedef struct place {
     _Alignas(CACHE_LINE) atomic_uint filled;
+    _Alignas(CACHE_LINE) atomic_uint heard; // of rank 0's: told
+    _Alignas(CACHE_LINE) double told[2][CAL_TOLD_NUMBERS];
     _Alignas(CACHE_LINE) double slots[2][CAL_BOARD_NUMBERS];
 } place;
 
@@ -59,6 +61,7 @@ static bool find_places(cal_shared_window* board, MPI_Comm comm) {
         if ((size_t)size < sizeof(place) + before) return false;
         board->places[r] = (place*)(void*)(first + before);
     }
+    atomic_store(&board->places[board->rank]->heard, 0);
     atomic_store(&board->places[board->rank]->filled, (unsigned)board->rank + 1);
     return true;
 }
@@ -103,6 +106,26 @@ cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
     return NULL;
 }
 
+static void wait_for(const cal_shared_window* board, const atomic_uint* count, unsigned number) {
+    for (int spins = 0; (int)(atomic_load_explicit(count, memory_order_acquire) - number) < 0; spins++)
+        if (spins >= board->patience) sched_yield();
+}
+
+void cal_shared_window_tell(cal_shared_window* board, double* values, int count) {
+    place *mine = board->places[board->rank], *first = board->places[0];
+    const unsigned number = atomic_load_explicit(&mine->heard, memory_order_relaxed) + 1;
+    double* slot = first->told[number % 2];
+    if (board->rank > 0) {
+        wait_for(board, &first->heard, number);
+        memcpy(values, slot, (size_t)count * sizeof *values);
+    } else {
+        // The last one but one is in the slot: all have it.
+        for (int r = 1; r < board->ranks; r++) wait_for(board, &board->places[r]->heard, number - 2);
+        memcpy(slot, values, (size_t)count * sizeof *values);
+    }
+    atomic_store_explicit(&mine->heard, number, memory_order_release);
+}
+
 void cal_shared_window_gather(cal_shared_window* board, const double* own, int count, const double** all) {
     place* mine = board->places[board->rank];
     const unsigned number = atomic_load_explicit(&mine->filled, memory_order_relaxed) + 1;
@@ -110,8 +133,7 @@ void cal_shared_window_gather(cal_shared_window* board, const double* own, int c
     atomic_store_explicit(&mine->filled, number, memory_order_release);
     for (int r = 0; r < board->ranks; r++) {
         const place* other = board->places[r];
-        for (int spins = 0; (int)(atomic_load_explicit(&other->filled, memory_order_acquire) - number) < 0; spins++)
-            if (spins >= board->patience) sched_yield();
+        wait_for(board, &other->filled, number);
         all[r] = other->slots[number % 2];
         for (int i = 0; i < count && i < FETCHED; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(all[r] + i);
     }

@@ -1,0 +1,171 @@
+// What rounding leaves of rows (row_rounding.h).
+#include "constraint/row_rounding.h"
+#include "base/memory.h"
+#include "constraint/loop_factor.h"
+#include "layout/layout.h"
+#include "pass/aba.h"
+#include <float.h>
+#include <math.h>
+
+// How often a length is rounded per joint on its way, and what a distance of two numbers of the user's is off by.
+static const double TIMES = 16.0, ONCE = 2.0 * DBL_EPSILON;
+static double rounded(int joints, double size) { return TIMES * joints * DBL_EPSILON * size; }
+
+static double size_of(const double x[3]) { return sqrt(cal_dot3(x, x)); }
+
+void cal_row_rounding_destroy(cal_row_rounding* rounding) {
+    cal_free(rounding->arm), cal_free(rounding->lever), cal_free(rounding->place), cal_free(rounding->limit);
+}
+
+// --- Lengths -------------------------------------------------------------------------------------------------------------------
+
+// Lengths that a body's place in a node's frame is added up from; node < 0: in the world's.
+static double way_of(const cal_model* model, int body, int node) {
+    double sum = 0.0;
+    for (; body != CAL_GROUND && (node < 0 || body != model->nodes[node].body); body = model->bodies[body].parent)
+        sum += size_of(model->bodies[body].def->position);
+    return sum;
+}
+
+static double anchor_of(const cal_model* model, int node) {
+    return size_of(model->joints[model->nodes[node].joint].def->anchor);
+}
+
+// From a node to its parent, or to the ground.
+static double arm_of(const cal_model* model, int node) {
+    const int parent = model->nodes[node].parent;
+    return anchor_of(model, node) + (parent >= 0 ? anchor_of(model, parent) : 0.0) +
+           way_of(model, model->nodes[node].body, parent);
+}
+
+static int root_of(const cal_model* model, int node) {
+    while (model->nodes[node].parent >= 0) node = model->nodes[node].parent;
+    return node;
+}
+
+// Of one side of a constraint: what its frame's place is added up from, and where its tree stands; returns its root, −1: it is on the ground.
+static int add_side(const cal_row_rounding* rounding, const cal_constraint_def* def, int side, double* lever,
+                    double* place) {
+    const cal_model* model = rounding->model;
+    const bool couples = def->kind == CAL_COUPLING;
+    if (couples && def->joint[side] == CAL_NONE) return -1;
+    const int body = couples ? CAL_NONE : def->body[side];
+    const int node = couples              ? model->joints[def->joint[side]].node
+                     : body == CAL_GROUND ? -1
+                                          : model->mounts[body].node;
+    const double own = couples ? 0.0 : size_of(def->position[side]) + fabs(def->length);
+    if (node < 0) {
+        *place += own + way_of(model, body, -1);
+        return -1;
+    }
+    *lever += own + anchor_of(model, node) + (couples ? 0.0 : way_of(model, body, node));
+    const int root = root_of(model, node);
+    *place += rounding->arm[root];
+    return root;
+}
+
+static void find_lever(cal_row_rounding* rounding, int constraint) {
+    const cal_constraint_def* def = &rounding->model->constraints[constraint];
+    double lever = 0.0, place = 0.0;
+    const int a = add_side(rounding, def, 0, &lever, &place), b = add_side(rounding, def, 1, &lever, &place);
+    rounding->lever[constraint] = lever;
+    // In one tree places are told from one base.
+    rounding->place[constraint] = a == b || def->kind == CAL_COUPLING ? 0.0 : place;
+}
+
+// --- Bounds that do not change ---------------------------------------------------------------------------------------------------
+
+// Inertia of a node's own about its joint, below which articulated inertias are not; zero where there is no such number.
+static double own_inertia(const cal_node* node) {
+    if (node->kind != CAL_REVOLUTE) return 0.0; // slides change levers
+    return node->second_moment[0] + node->second_moment[1] + node->armature;
+}
+
+// Of a wrench of size one, moments as forces at `length`.
+static double bound_from(const cal_row_rounding* rounding, int constraint, int node, int stop, double length) {
+    double sum = 0.0, lever = rounding->lever[constraint] + length;
+    for (int n = node, k = 1; n != stop; n = rounding->model->nodes[n].parent, k++) {
+        const double inertia = own_inertia(&rounding->model->nodes[n]);
+        if (!(inertia > 0.0)) return (double)INFINITY;
+        const double size = rounded(k, lever) + ONCE * rounding->place[constraint];
+        sum += size * size / inertia;
+        lever += rounding->arm[n];
+    }
+    return sum;
+}
+
+static double find_limit(const cal_row_rounding* rounding, int constraint, double least, double length, bool nearest) {
+    const cal_model* model = rounding->model;
+    const cal_constraint_def* def = &model->constraints[constraint];
+    const int stop = nearest ? cal_loop_meeting(model, constraint) : -1;
+    double sum = 0.0;
+    for (int side = 0; side < 2; side++) {
+        int node = -1;
+        if (def->kind == CAL_COUPLING)
+            node = def->joint[side] == CAL_NONE ? -1 : model->joints[def->joint[side]].node;
+        else if (def->body[side] != CAL_GROUND)
+            node = model->mounts[def->body[side]].node;
+        // A coupling acts on parents as well.
+        const double weight = def->kind == CAL_COUPLING ? 2.0 : 1.0;
+        if (node >= 0) sum += weight * bound_from(rounding, constraint, node, stop, length);
+    }
+    return sum / least;
+}
+
+bool cal_row_rounding_create(const cal_model* model, double least, double length, bool nearest, cal_row_rounding* out) {
+    const size_t count = (size_t)model->constraint_count;
+    out->model = model;
+    out->arm = cal_allocate((size_t)model->node_count, sizeof(double));
+    out->lever = cal_allocate(count, sizeof(double));
+    out->place = cal_allocate(count, sizeof(double));
+    out->limit = cal_allocate(count, sizeof(double));
+    if (!out->arm || !out->lever || !out->place || !out->limit) return false;
+    for (int n = 0; n < model->node_count; n++) out->arm[n] = arm_of(model, n);
+    for (int c = 0; c < model->constraint_count; c++) {
+        find_lever(out, c);
+        out->limit[c] = find_limit(out, c, least, length, nearest);
+    }
+    return true;
+}
+
+// --- Noise -----------------------------------------------------------------------------------------------------------------------
+
+// D⁻¹ of a degree of freedom of a node.
+static double answer_of(const cal_node* node, int n, int degree, const double* root, const cal_mass_factor* tree) {
+    const int degrees = cal_kind_v(node->kind);
+    if (root) {
+        const double over = root[6 * node->first_v + degree * (degrees + 1)];
+        return over * over;
+    }
+    if (!tree) return 1.0;
+    return tree->joints[n].response[CAL_ABA_OVER * (size_t)tree->given->layout->width];
+}
+
+// How far a slide is out.
+static double slide_of(const cal_node* node, const double* q) {
+    if (node->kind == CAL_PRISMATIC) return fabs(q[node->first_q]);
+    return node->kind == CAL_FREE ? size_of(q + node->first_q) : 0.0;
+}
+
+double cal_row_noise(const cal_row_rounding* rounding, const cal_row* row, int stop, const double* q,
+                     const double* root, const cal_mass_factor* tree) {
+    const cal_model* model = rounding->model;
+    double sum = 0.0;
+    for (int i = 0; i < row->node_count; i++) {
+        const double force = size_of(row->force[i]), moment = size_of(row->moment[i]);
+        double lever = rounding->lever[row->constraint];
+        for (int n = row->node[i], k = 1; n != stop; n = model->nodes[n].parent, k++) {
+            const cal_node* node = &model->nodes[n];
+            const double slide = slide_of(node, q);
+            const double turned =
+                rounded(k, (lever + slide) * force + moment) + ONCE * rounding->place[row->constraint] * force;
+            for (int d = 0; d < cal_kind_v(node->kind); d++) {
+                const bool slides = node->kind == CAL_PRISMATIC || (node->kind == CAL_FREE && d < 3);
+                const double size = slides ? rounded(k, force) : turned;
+                sum += size * size * answer_of(node, n, d, root, tree);
+            }
+            lever += rounding->arm[n] + slide;
+        }
+    }
+    return sum;
+}
