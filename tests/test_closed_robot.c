@@ -166,6 +166,25 @@ static void a_leg_lands_slides_and_hops_as_its_equations_say(void** state) {
     cal_model_destroy(model);
 }
 
+// What the tolerance asks for counts also where the foot leaves the floor: at 1e-9 the height is that of the equations to what these are good to.
+static void a_finer_tolerance_is_nearer(void** state) {
+    (void)state;
+    static const double times[] = {0.15, 0.2, 0.25};
+    const double h = 2e-6;
+    cal_model* model = read_model("closed_leg");
+    cal_sim* sim = open_sim(model, 1e-9);
+    leg l = {.mode = FLIES};
+    int64_t steps = 0;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        for (; steps < (int64_t)(times[i] / h + 0.5); steps++) follow(&l, h);
+        advance(sim, times[i]);
+        if (!(fabs(cal_sim_q(sim)[0] - l.y[0]) < 2e-6))
+            fail_msg("%g s: %.9g, expected %.9g", times[i], cal_sim_q(sim)[0], l.y[0]);
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // --- Four legs ------------------------------------------------------------------------------------------------------------------
 
 static void four_legs_stay_closed_and_symmetric(void** state) {
@@ -196,9 +215,29 @@ static void four_legs_stay_closed_and_symmetric(void** state) {
     cal_model_destroy(model);
 }
 
+// After landing, hopping and landing again, whatever the tolerance: left and right are mirror images, and all come to one place.
+static void fine_tolerances_agree(void** state) {
+    (void)state;
+    static const double tolerances[] = {3e-7, 1e-7, 1e-8, 3e-9, 1e-9};
+    cal_model* model = read_model("closed_walker");
+    double first = NAN;
+    for (size_t i = 0; i < sizeof tolerances / sizeof tolerances[0]; i++) {
+        cal_sim* sim = open_sim(model, tolerances[i]);
+        advance(sim, 1.0);
+        const double* q = cal_sim_q(sim);
+        if (i == 0) first = q[0];
+        if (!(fabs(q[1]) < 1e-6 && fabs(q[0] - first) < 2e-5))
+            fail_msg("%g: it is at %.7g, %.7g, and %.7g at %g", tolerances[i], q[0], q[1], first, tolerances[0]);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_leg_lands_slides_and_hops_as_its_equations_say),
+        cmocka_unit_test(a_finer_tolerance_is_nearer),
+        cmocka_unit_test(fine_tolerances_agree),
         cmocka_unit_test(four_legs_stay_closed_and_symmetric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

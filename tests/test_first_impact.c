@@ -9,7 +9,7 @@
 //               Near the end a step is nine tenths of Newton's
 //
 // CAL_PAIRS in the environment: how many pairs of every two shapes; CAL_FIRST_PAIR: the number of the first of them, so that several
-// processes share a long run.
+// processes share a long run; CAL_TESTS: which tests, as nothing_passes*. Every pair is tried, and each that is wrong gets a line.
 #include "support_world.h"
 #include <float.h>
 #include <math.h>
@@ -570,23 +570,25 @@ static cal_world* world_of(const meeting* m) {
     return world;
 }
 
-// To a time and not much further: what comes after an impact is another test's.
-static double found_time(const meeting* m, double until, const char* who) {
+// To a time and not much further: what comes after an impact is another test's. False: the world did not get there.
+static bool find_time(const meeting* m, double until, const char* who, double* found) {
     cal_world* world = world_of(m);
     cal_world_event event;
-    double found = INFINITY;
+    bool works = true;
     cal_error error = {CAL_OK, ""};
     const double ends[2] = {fmin(until, m->span), m->span};
-    for (int i = 0; i < 2 && isinf(found); i++) {
-        if (cal_world_advance(world, ends[i], &error) != CAL_OK) fail_msg("%s: %s", who, error.text);
-        if (cal_world_next_event(world, &event)) found = event.time;
+    *found = INFINITY;
+    for (int i = 0; i < 2 && works && isinf(*found); i++) {
+        works = cal_world_advance(world, ends[i], &error) == CAL_OK;
+        if (!works) print_error("%s: %s\n", who, error.text);
+        if (works && cal_world_next_event(world, &event)) *found = event.time;
     }
     cal_world_destroy(world);
-    return found;
+    return works;
 }
 
 typedef struct tally {
-    int hits, misses, grazes, unsure;
+    int hits, misses, grazes, unsure, wrong;
     int slow;                // hits more than a nanosecond off
     double worst, roundings; // of a size, and of what the rounding of positions and times makes of a time
 } tally;
@@ -594,7 +596,11 @@ typedef struct tally {
 static void try_meeting(const meeting* m, const char* who, tally* sum) {
     real closing, rate;
     const real wanted = first_time(m, &closing);
-    const double found = found_time(m, (double)wanted + 1e-7 * m->span, who);
+    double found;
+    if (!find_time(m, (double)wanted + 1e-7 * m->span, who, &found)) {
+        sum->wrong++;
+        return;
+    }
     const double size = fmin(m->a.reach, m->b.reach), late = (double)(found - wanted);
     if (isinf(wanted) && isinf(found)) {
         sum->misses++;
@@ -623,10 +629,10 @@ static void try_meeting(const meeting* m, const char* who, tally* sum) {
         sum->grazes++;
         return;
     }
-    fail_msg("%s: first impact at %.17g s, by the reference %.20Lg s (late by %.3g s of %g, %.3g m of %g); closing at "
-             "%Lg of "
-             "%g m/s, gap then %Lg … %Lg m",
-             who, found, wanted, late, m->span, late * m->speed, size, closing, m->speed, g.low, g.high);
+    sum->wrong++;
+    print_error("%s: first impact at %.17g s, by the reference %.20Lg s (late by %.3g s of %g, %.3g m of %g); closing "
+                "at %Lg of %g m/s, gap then %Lg … %Lg m\n",
+                who, found, wanted, late, m->span, late * m->speed, size, closing, m->speed, g.low, g.high);
 }
 
 static int pairs_of(void) {
@@ -642,50 +648,74 @@ static int first_pair(void) {
 static const cal_shape_kind kinds[] = {CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID, CAL_CYLINDER, CAL_BOX, CAL_MESH};
 enum { KINDS = 6 };
 
-static void try_pairs(cal_shape_kind a, cal_shape_kind b, ground under) {
+static void try_pair(cal_shape_kind a, cal_shape_kind b, ground under, int number, tally* sum) {
+    char who[96];
+    snprintf(who, sizeof who, "%s and %s %d", cal_shape_kind_name(a), cal_shape_kind_name(b), number);
+    seed = ((uint64_t)a * 16 + b) * UINT64_C(1000000007) + (uint64_t)number * UINT64_C(7919) + (uint64_t)under;
+    between(0.0, 1.0);
+    const meeting m = random_meeting(a, b, under);
+    try_meeting(&m, who, sum);
+}
+
+// Returns how many are wrong.
+static int try_pairs(cal_shape_kind a, cal_shape_kind b, ground under) {
     tally sum = {0};
     const int count = pairs_of(), first = first_pair();
-    for (int i = first; i < first + count; i++) {
-        char who[96];
-        snprintf(who, sizeof who, "%s and %s %d", cal_shape_kind_name(a), cal_shape_kind_name(b), i);
-        seed = ((uint64_t)a * 16 + b) * UINT64_C(1000000007) + (uint64_t)i * UINT64_C(7919) + (uint64_t)under;
-        between(0.0, 1.0);
-        const meeting m = random_meeting(a, b, under);
-        try_meeting(&m, who, &sum);
-    }
+    for (int i = first; i < first + count; i++) try_pair(a, b, under, i, &sum);
     print_message(
         "%s and %s: %d hit, %d pass, %d graze, %d unknown to the reference; off by %.2g of a size at most, and "
         "by %.0f roundings; %d by more than a nanosecond\n",
         cal_shape_kind_name(a), cal_shape_kind_name(b), sum.hits, sum.misses, sum.grazes, sum.unsure, sum.worst,
         sum.roundings, sum.slow);
-    assert_true(sum.hits >= count / 3);
+    assert_true(sum.hits >= count / 3 - sum.wrong);
     assert_true(1000 * sum.unsure <= count || sum.unsure == 1);
+    return sum.wrong;
 }
 
 static void any_two_free_bodies_meet_when_they_first_touch(void** state) {
     (void)state;
+    int wrong = 0;
     for (int a = 0; a < KINDS; a++)
-        for (int b = a; b < KINDS; b++) try_pairs(kinds[a], kinds[b], FREE);
+        for (int b = a; b < KINDS; b++) wrong += try_pairs(kinds[a], kinds[b], FREE);
+    assert_int_equal(wrong, 0);
 }
 
 static void nothing_passes_a_wall(void** state) {
     (void)state;
-    for (int a = 0; a < KINDS; a++) try_pairs(kinds[a], CAL_BOX, WALL);
+    int wrong = 0;
+    for (int a = 0; a < KINDS; a++) wrong += try_pairs(kinds[a], CAL_BOX, WALL);
+    assert_int_equal(wrong, 0);
+}
+
+// Slow and large balls after a day: times were rounded to 256 times what rounding makes of them, 7 ns.
+static void a_day_later_times_are_as_sharp(void** state) {
+    (void)state;
+    tally sum = {0};
+    try_pair(CAL_SPHERE, CAL_BOX, WALL, 3041, &sum);
+    try_pair(CAL_SPHERE, CAL_BOX, WALL, 7064, &sum);
+    assert_int_equal(sum.hits, 2);
 }
 
 static void nothing_passes_a_plane(void** state) {
     (void)state;
-    for (int a = 0; a < KINDS; a++) try_pairs(kinds[a], CAL_PLANE, PLANE);
+    int wrong = 0;
+    for (int a = 0; a < KINDS; a++) wrong += try_pairs(kinds[a], CAL_PLANE, PLANE);
+    assert_int_equal(wrong, 0);
 }
 
 static void nothing_passes_a_height_field(void** state) {
     (void)state;
-    for (int a = 0; a < KINDS; a++) try_pairs(kinds[a], CAL_HEIGHT_FIELD, FIELD);
+    int wrong = 0;
+    for (int a = 0; a < KINDS; a++) wrong += try_pairs(kinds[a], CAL_HEIGHT_FIELD, FIELD);
+    assert_int_equal(wrong, 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_two_free_bodies_meet_when_they_first_touch), cmocka_unit_test(nothing_passes_a_wall),
-        cmocka_unit_test(nothing_passes_a_plane), cmocka_unit_test(nothing_passes_a_height_field)};
+        cmocka_unit_test(a_day_later_times_are_as_sharp), cmocka_unit_test(nothing_passes_a_plane),
+        cmocka_unit_test(nothing_passes_a_height_field)};
+    const char* only = getenv("CAL_TESTS");
+    if (only != NULL) cmocka_set_test_filter(only);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,9 +266,10 @@ static int find_part_steps(const cal_layout* layout, const cal_slot_layout* slot
 // Bands of both walks of joins.
 static cal_status divide_walks(cal_device_plan* plan, const cal_plan* host, const cal_element* elements) {
     cal_device_schedule* own = plan->schedule;
-    const cal_join_crew placers = cal_schedule_placers(((const cal_assembly_plan*)host->arrangement)->schedule);
+    const cal_join_crew placers = cal_schedule_placers(((const cal_assembly_plan*)host->arrangement)->schedule),
+                        joiners = cal_schedule_joiners();
     const cal_status status = divide(plan, host, elements, &placers, &own->placing);
-    return status ? status : divide(plan, host, NULL, &cal_schedule_joiners, &own->joining);
+    return status ? status : divide(plan, host, NULL, &joiners, &own->joining);
 }
 
 cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host) {

@@ -112,8 +112,8 @@ static cal_status add_joins(const cal_schedule* s, const cal_gpu_def* gpu, cal_g
     cal_join_band* bands = cal_allocate((size_t)all, sizeof *bands);
     const bool good = heights && count && bands;
     if (good) {
-        const cal_join_crew placers = cal_schedule_placers(s);
-        const walk walks[] = {{&placers, CAL_PLACE_WARPS, true}, {&cal_schedule_joiners, CAL_TEAM_WARPS, false}};
+        const cal_join_crew placers = cal_schedule_placers(s), joiners = cal_schedule_joiners();
+        const walk walks[] = {{&placers, CAL_PLACE_WARPS, true}, {&joiners, CAL_TEAM_WARPS, false}};
         const double operation = gpu->joint / cal_schedule_ours.link, least = gpu->joint / CAL_GPU_PASSES;
         cal_schedule_count_heights(s, count);
         find_heights(s, heights, out);

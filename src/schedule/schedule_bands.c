@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <limits.h>
 
-const cal_join_crew cal_schedule_joiners = {
-    .width = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS, .last = CAL_TEAM_WARPS};
+cal_join_crew cal_schedule_joiners(void) {
+    return (cal_join_crew){
+        .width = CAL_TEAM_WARPS, .heights = 4, .most = CAL_MULTIPROCESSORS * CAL_TEAM_WARPS, .last = CAL_TEAM_WARPS};
+}
 
 // A multiprocessor has one team of those that find tips and bases: groups become as large as it takes for all of them to work at a time, and the
 // last team has two elements for each of its warps at most.

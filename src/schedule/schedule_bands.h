@@ -1,6 +1,7 @@
 // How a device walks the tree of joins: heights in *bands*, a launch each (cuda/work.h has the picture). What is launched, and what that costs
 // (plan/gpu_assembly_price.c), follow from the same bands.
 #pragma once
+#include "base/parts.h"
 #include "schedule/schedule.h"
 
 enum { CAL_MULTIPROCESSORS = 132 }; // an H200's; where there are others only times differ
@@ -16,8 +17,8 @@ enum { CAL_PLACE_WARPS = 32 }; // of a team that has elements on the way from ti
 typedef struct cal_join_crew {
     int width, heights, most, last;
 } cal_join_crew;
-extern const cal_join_crew cal_schedule_joiners;
-cal_join_crew cal_schedule_placers(const cal_schedule* schedule); // of those that find tips and bases
+CAL_FOR_PARTS cal_join_crew cal_schedule_joiners(void);
+CAL_FOR_PARTS cal_join_crew cal_schedule_placers(const cal_schedule* schedule); // of those that find tips and bases
 
 // Heights of joins that one launch works on.
 typedef struct cal_join_band {
@@ -29,6 +30,7 @@ typedef struct cal_join_band {
 // Parts that are joined have what they need from their joins, and find their ports where elements have theirs (device_assembly.c).
 static inline bool cal_element_is_listed(const cal_element* e) { return e->kind != CAL_ELEMENT_PART || e->parent < 0; }
 // How many elements each height has that are listed; there are schedule->height + 1.
-void cal_schedule_count_heights(const cal_schedule* schedule, int32_t* count);
+CAL_FOR_PARTS void cal_schedule_count_heights(const cal_schedule* schedule, int32_t* count);
 // bands: room for as many as there are heights; returns how many there are, the lowest first. A device is one processor.
-int cal_schedule_find_bands(const cal_join_crew* by, const int32_t* count, int heights, cal_join_band* bands);
+CAL_FOR_PARTS int cal_schedule_find_bands(const cal_join_crew* by, const int32_t* count, int heights,
+                                          cal_join_band* bands);

@@ -4,6 +4,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/contact/impact.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/fetch.h"
@@ -182,7 +183,7 @@ static bool add_landing(landing* l, int pair) {
 }
 
 // Where a link of a multibody lands softly, others that are as good as there on something that does not move by itself land with it: which
-// of them is first is not known, since positions are to the tolerance.
+// of them is first is not known, since positions are to the tolerance, and no better than what may overlap.
 static cal_status find_landing(cal_world* world, int body, double time, landing* l, cal_error* error) {
     const cal_component* c = &world->components[world->bodies[body].component];
     const int first = l->pairs[0];
@@ -199,7 +200,7 @@ static cal_status find_landing(cal_world* world, int body, double time, landing*
                 status =
                     cal_body_failed(world, pair->body[i], cal_body_at(world, pair->body[i], time, &at[i]), time, error);
             if (status != CAL_OK) return status;
-            const double near = world->def.group_tolerance * world->bodies[link].reach;
+            const double near = fmax(world->def.group_tolerance, CAL_WORK_OVERLAP) * world->bodies[link].reach;
             cal_separation gap;
             cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], near, NULL, &gap);
             if (gap.distance < near && is_soft(world, pair, at, false) && !add_landing(l, number))

@@ -158,6 +158,7 @@ cal_member_span cal_group_member_span(const cal_contact_group* g, int unit, cons
                              .to_q = s->to != NULL ? s->to + u->first_q : NULL,
                              .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
                              .extras = s->from + g->extras[unit],
+                             .world = g->group.world,
                              .length = s->length,
                              .from = s->start,
                              .t = s->t,
@@ -250,10 +251,14 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     out->still = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
     if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
     out->end = s.to[g->at_memory];   // when it arrives there
-    const int place = g->units[unit_of(world, g, body)].first_body + cal_group_body_of_unit(world, body);
+    const int number = unit_of(world, g, body),
+              place = g->units[number].first_body + cal_group_body_of_unit(world, body);
+    const cal_member_span own = cal_group_member_span(g, number, &s);
     const double* bounds = s.bounds + CAL_BODY_BOUNDS * place;
     memcpy(out->acceleration, bounds, sizeof out->acceleration);
     out->slack = bounds[3], out->turn = bounds[4], out->twist = bounds[5];
+    out->unspun = g->units[number].ops->is_unspun != NULL && world->bodies[body].symmetric > 0 &&
+                  g->units[number].ops->is_unspun(&g->units[number], &own);
     return CAL_OK;
 }
 

@@ -8,8 +8,8 @@ static const double first_compliance = 1e-3; // over the contact's own response;
 static const double compliance_falls = 0.1, slow_fall = 0.1;
 // Round k leaves a mode of the contacts that answers w times as much as one of them alone R / (R + w) of its error; a tower of a
 // hundred and a mass ratio of 10⁶ have w of 1e-6 and more, of which this leaves a tenth. Less would let rounding in: y / R has
-// an error of 1e-16 / R.
-static const double least_compliance = 1e-7;
+// an error of 1e-16 / R. Where something is heavier than that over what carries it, impulses are as much larger than that error, and R may be as much less.
+static const double least_compliance = 1e-7, heaviest = 1e6;
 static const double law = 1e-10, rough_law = 1e-6; // of the speeds: how far the hard law of contact may be missed
 static const double decrement = 1e-24;       // of the energy: where Newton ends; velocities are then good to 1e-12
 static const double first_decrement = 1e-12; // while impulses or De Saxcé's term still change
@@ -137,6 +137,23 @@ static scale scale_of(cal_problem* p, const double* target, const double* v) {
     return s;
 }
 
+// The least compliance over a contact's own response, by how much less than a contact the heaviest of what touches answers.
+static double least_share_of(const cal_problem* p) {
+    double least = INFINITY, most = 0.0;
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        most = fmax(most, touch->response);
+        for (int side = 0; side < 2; side++) {
+            if (touch->unit[side] < 0) continue;
+            const int n = CAL_FRAME_ROWS * p->size[touch->unit[side]];
+            double own = 0.0;
+            for (int i = 0; i < n; i++) own += touch->jacobian[side][i] * touch->answer[side][i];
+            if (own > 0.0) least = fmin(least, own / CAL_FRAME_ROWS);
+        }
+    }
+    return least_compliance * (heaviest * least < most ? heaviest * least / most : 1.0);
+}
+
 static void set_compliance(cal_problem* p, double share) {
     for (int k = 0; k < p->row_count; k++) {
         p->rows[k].compliance = share * p->rows[k].response;
@@ -211,6 +228,7 @@ static bool drop_slip(cal_problem* p, const double* v, const scale* s) {
 static int solve_by_rounds(cal_problem* p, const double* target, double* v, const scale* s, double close) {
     // Where velocities are a hundred times better than that.
     const double fell = fmax(decrement, 1e-4 * close * close / (s->speed * s->speed));
+    const double least_share = least_share_of(p);
     double share = first_compliance, end = first_decrement, before[2] = {INFINITY, INFINITY}, missed = INFINITY;
     bool settled = false; // De Saxcé's term stands, or will not
     int steps = 0;
@@ -229,9 +247,9 @@ static int solve_by_rounds(cal_problem* p, const double* target, double* v, cons
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
             touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
-        const bool least = share <= least_compliance;
+        const bool least = share <= least_share;
         // Where the law holds and De Saxcé's term is waited for, a smaller compliance would make minima harder to find for nothing.
-        if (missed > close && missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
+        if (missed > close && missed > slow_fall * last) share = fmax(least_share, compliance_falls * share);
         // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];
@@ -274,8 +292,11 @@ int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
     if (solved || !p->factors) return steps;
     hold(p);
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
+    // What is too heavy for that is not parted roughly.
+    const double least_share = least_share_of(p),
+                 last = least_share < least_compliance ? least_share : rough_compliance;
     double share = first_compliance;
-    while (share > rough_compliance) {
+    while (share > last) {
         set_compliance(p, share);
         share *= compliance_falls;
         steps += minimize(p, target, v, s.energy, rough_decrement);

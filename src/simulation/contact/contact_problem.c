@@ -167,6 +167,7 @@ cal_status cal_contact_side(const cal_group* group, const double* q, const cal_g
             for (int i = 0; i < 3; i++) sum += frame[3 * r + i] * jacobian[i * n + c];
             out[r * n + c] = sign * sum;
         }
+    if (u->ops->sweep != NULL) u->ops->sweep(u, out);
     return status;
 }
 

@@ -22,6 +22,7 @@ typedef struct cal_group_member cal_group_member;
 // user set in the first (NULL: what is in use); and where between them the time is.
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
+    const struct cal_world* world; // of the group; NULL: of the step that is taken, in which what spins fast does not
     double length, t;
     double from;   // the time at its begin; only for what depends on it: work, and motions that are prescribed
     bool straight; // free bodies go at constant speeds, and not as v says at both ends
@@ -82,6 +83,16 @@ typedef struct cal_group_member_ops {
     void (*stop)(const cal_group_member* unit, const double* q, int number, cal_group_stop* out);
     // A bound of the speed of any point, for a body of a size.
     double (*speed)(const cal_group_member* unit, const double* v, double size);
+
+    // Before a step: where spin matters to nothing (unspun.h), q and v become those of a frame without it until `respin`. Returns how fast such a body
+    // nutates, which only an explicit step knows by itself. And after it: turned by so much in that frame, with what bows its way; q is NULL: the step failed.
+    // All NULL where there is none such.
+    double (*unspin)(const cal_group_member* unit, double* q, double* v);
+    void (*respin)(const cal_group_member* unit, const double turned[3], double* q, double* v, double* bow);
+    // Leaves of velocities what moves a surface along its normal anywhere, and so of a normal's row what is moved along it: all but spin.
+    void (*sweep)(const cal_group_member* unit, double* v);
+    // Whether bounds leave spin out.
+    bool (*is_unspun)(const cal_group_member* unit, const cal_member_span* span);
 
     // Between two states: a body, q and v, and bounds of all bodies' motions over the whole span (CAL_BODY_BOUNDS each).
     cal_status (*motion)(const cal_group_member* unit, int body, const cal_member_span* span, struct cal_motion* out);

@@ -25,6 +25,9 @@ static const double known_to = 0.75;
 static const double elsewhere = 0.1;
 // The square of how much radii of curvature of a shape may differ for its cubics to be trusted.
 static const double curved = 100.0;
+// Its third root: radii of curvature of an ellipsoid that is f times as long as it is thick differ by f³, and the largest is f² times as far as its surface is from
+// its centre there.
+static const double widest = 4.64;
 // × the change of speeds over h: a cubic between them is not bent more, |6 (m − v₀) − 2 (v₁ − v₀)| with the mean speed m between both.
 static const double steepest = 8.0;
 
@@ -150,10 +153,11 @@ static bool is_near(const cal_group_work* w, const cal_group_contact* contact, c
     return fmin(contact->gap, end) < -allowed;
 }
 
-// How far the point of a contact goes on a body, from one end of the way to the other; less than nothing where the body has no pose there.
-static double slide_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side) {
+// How far the point of a contact goes on a body, from one end of the way to the other: its length.
+static double slide_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side,
+                       double d[3]) {
     const int body = from->body[side];
-    double there[2][3], d[3];
+    double there[2][3];
     for (int end = 0; end < 2; end++) {
         const double* pose = (end == 0 ? w->far.poses : w->cache.poses) + 7 * body;
         const cal_group_contact* contact = end == 0 ? from : to;
@@ -167,9 +171,10 @@ static double slide_of(const cal_group_work* w, const cal_group_contact* from, c
 }
 
 // By how much a normal turns on a body from one end of the way to the other.
-static double lean_on(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side) {
+static double lean_on(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, int side,
+                      double d[3]) {
     const double *pose = w->far.poses + 7 * from->body[side], *to_pose = w->cache.poses + 7 * from->body[side];
-    double there[2][3], d[3], R[9];
+    double there[2][3], R[9];
     memcpy(there[0], from->normal, sizeof there[0]);
     memcpy(there[1], to->normal, sizeof there[1]);
     if (!cal_same_bits(pose + 3, to_pose + 3, 4 * sizeof *pose)) {
@@ -185,18 +190,43 @@ static double lean_on(const cal_group_work* w, const cal_group_contact* from, co
 // By how much it does so on both bodies: that of a face stays on one. What does not move is asked first, since it is cheapest.
 static double leaning_of(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to) {
     const int first = w->group->unit_of_body[from->body[1]] < 0;
-    const double least = lean_on(w, from, to, first);
-    return least > 0.0 ? fmin(least, lean_on(w, from, to, 1 - first)) : 0.0;
+    double d[3];
+    const double least = lean_on(w, from, to, first, d);
+    return least > 0.0 ? fmin(least, lean_on(w, from, to, 1 - first, d)) : 0.0;
 }
 
-// Whether the cubic of a gap may be off by more than is left to what may overlap: by the fourth derivative over 384, r (ω⁴ + 6 ω² α + 3 α²) h⁴ of
+// How much deeper than its cubic a gap may go on the way: what may overlap, less what it does where that is least, after it was bowed. What overlaps by
+// more at an end, because it came from other groups, does so near it, whatever the way.
+static double room_of(double from, double rate, double to, double to_rate, double h, double allowed) {
+    double b[CAL_CUBIC_TERMS], s;
+    cal_curve_hermite(h, from, rate, to, to_rate, b);
+    const double most = allowed / known_to, least = fmin(fmin(from, to), fmax(cal_curve_least(b, &s), -allowed));
+    return least < -most ? most - allowed : least + most;
+}
+
+// Whether the point of a contact goes over a face, along a rim or from one end of an edge to the other: further on a body than the normal leans
+// that way on any surface whose cubics are trusted. What touches on the way is none of the points that cubics are of: their gaps differ by how
+// far the body leans, times how far the point goes.
+static bool goes_over(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to,
+                      double room) {
+    for (int side = 0; side < 2; side++) {
+        double lean[3], slide[3] = {0}, arm[3];
+        if (lean_on(w, from, to, side, lean) > 0.0) slide_of(w, from, to, side, slide);
+        for (int i = 0; i < 3; i++) arm[i] = from->point[side][i] - w->far.poses[7 * from->body[side] + i];
+        const double along = fabs(cal_dot3(lean, slide));
+        if (along > room && cal_dot3(slide, slide) > widest * sqrt(cal_dot3(arm, arm)) * along) return true;
+    }
+    return false;
+}
+
+// Whether the cubic of a gap may be off by more than there is room: by the fourth derivative over 384, r (ω⁴ + 6 ω² α + 3 α²) h⁴ of
 // what turns about a corner, faster by α h at the end; of links that is looked at (miss_of). Where surfaces roll over each other, it is as many
 // times larger as radii of curvature differ, squared. And where a pair touches with other faces or edges at the end than at the begin, of which
 // cubics know nothing: gaps along the two normals differ by how far these lean, times how far the point goes. Balls have one surface, which is
 // round.
 static bool is_off(const cal_group_work* w, const cal_group_contact* from, const cal_group_contact* to, double h,
-                   double allowed) {
-    double sum = 0.0, levers = 0.0;
+                   double room) {
+    double sum = 0.0, levers = 0.0, turns = 0.0;
     for (int side = 0; side < 2; side++) {
         const double(*speeds)[6] = (const double(*)[6])w->body_speeds[from->body[side]];
         const double *spin = speeds[0] + 3, *to_spin = speeds[1] + 3;
@@ -206,11 +236,13 @@ static bool is_off(const cal_group_work* w, const cal_group_contact* from, const
         const double lever = fmax(lever_of(from, w->far.poses, side), lever_of(to, w->cache.poses, side));
         sum += lever * (square * (square + 6.0 * sqrt(change)) + 3.0 * change);
         levers = fmax(levers, lever);
+        turns += sqrt(square);
     }
-    const double room = fmax(fmin(from->gap, to->gap), 0.0) + (1.0 / known_to - 1.0) * allowed;
+    if (2.0 * levers * turns > room && goes_over(w, from, to, room)) return true;
     const double corner = 1e-6 * w->group->length, leaning = levers > corner ? leaning_of(w, from, to) : 0.0;
     if (curved * sum <= 384.0 * room && leaning == 0.0) return false;
-    const double slides[2] = {slide_of(w, from, to, 0), slide_of(w, from, to, 1)};
+    double d[3];
+    const double slides[2] = {slide_of(w, from, to, 0, d), slide_of(w, from, to, 1, d)};
     return sum > 384.0 * room || leaning * fmax(slides[0], slides[1]) > room ||
            (curved * sum > 384.0 * room && slides[0] > corner && slides[1] > corner);
 }
@@ -257,7 +289,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
         next = at;
         const double to_rate = rate_of(w, there, end->poses, 1);
         const double deepest_gap = -deepest_of(w, contact, fabs(rate) + fabs(to_rate), h);
-        bool unsure = is_off(w, contact, there, h, allowed);
+        bool unsure = is_off(w, contact, there, h, room_of(contact->gap, rate, there->gap, to_rate, h, allowed));
         const double miss =
             needs_look(w) ? miss_of(w, contact->key, next, contact->gap, rate, there->gap, to_rate, h) : 0.0;
         contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed, parted + miss) - miss;

@@ -71,7 +71,7 @@ static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
            3 * cal_contact_cache_count(group, contacts) + bodies + 9 * v + 3 * q + 12 * bodies +
-           3 * (size_t)group->unit_count + 3 * (size_t)contacts +
+           6 * (size_t)group->unit_count + 3 * (size_t)contacts +
            2 * PAIRS_PER_CONTACT * (size_t)contacts * (sizeof(cal_keyed) / sizeof(double)) + 64;
 }
 
@@ -93,6 +93,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     w->body_speeds = (double(*)[2][6])(void*)cal_arena_numbers(&arena, 12 * (size_t)group->body_count);
     w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
     w->reach = cal_arena_numbers(&arena, (size_t)group->unit_count);
+    w->turned = cal_arena_numbers(&arena, 3 * (size_t)group->unit_count);
     w->follows = cal_smooth_takes(group);
     const size_t flags = (2 * (size_t)group->unit_count * sizeof(bool) + sizeof(double) - 1) / sizeof(double);
     w->known_force = (double(*)[3])(void*)cal_arena_numbers(&arena, 3 * (size_t)capacity);
@@ -105,7 +106,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
                                                     2 * (size_t)w->pair_capacity * (sizeof *w->pairs / sizeof(double)));
     ok = ok && w->pairs != NULL;
     w->awake = ok ? w->quiet + group->unit_count : NULL;
-    ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
+    ok = ok && w->reach != NULL && w->turned != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
     w->varies = cal_group_varies(group);
@@ -141,6 +142,7 @@ static cal_status accept(cal_group_work* w, double time, double* q, double* v, c
     const cal_status status = cal_group_displace(w->group, time + h, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
+    cal_work_take_turns(w, along, h);
     cal_work_calm(w, v, h, solved, velocity);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
@@ -473,6 +475,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
                 memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
+                memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
                 w->report->work += w->smooth.work;
                 for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
                     w->report->impulses[i] += w->impulses[i];
@@ -495,6 +498,11 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             solve_whole(w, v, *h, false);
             find_jump(w, v, *h);
             w->whole_work = cal_work_driven(w);
+        }
+        // Forces of contact act once in other steps, and would turn an axis that yields as if nothing spun about it.
+        if (*h * w->nutation > most_turned) {
+            *h = most_turned / w->nutation;
+            continue;
         }
         double bend = INFINITY, miss = INFINITY;
         const bool halved = w->varies || !(jumps || (paused && !w->follows));
@@ -556,10 +564,77 @@ static double longest_turn(const cal_group* group, const double* v) {
     double fastest = 0.0;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        const double* spin = v + unit->first_v + 3;
-        if (unit->lengths > 0) fastest = fmax(fastest, sqrt(cal_dot3(spin, spin)));
+        double own[CAL_QUIET_SIZE];
+        if (!(unit->lengths > 0)) continue;
+        memcpy(own, v + unit->first_v, sizeof own);
+        if (unit->ops->sweep != NULL) unit->ops->sweep(unit, own);
+        fastest = fmax(fastest, sqrt(cal_dot3(own + 3, own + 3)));
     }
     return fastest > 0.0 ? most_turned / fastest : (double)INFINITY;
+}
+
+static cal_status take_step(cal_group_work* w, cal_group_interval* interval, double* q, double* v, cal_error* error) {
+    const cal_group* group = w->group;
+    cal_group_report* report = w->report;
+    double* memory = w->memory;
+    cal_contact_cache_stop_at(&w->cache, group, q);
+    // Smooth steps hold the contacts of all.
+    w->leaves_out = !w->varies && !w->follows;
+    memset(w->awake, 0, (size_t)group->unit_count * sizeof *w->awake);
+    w->close = allowed_miss(w);
+    const double length = interval->end - interval->begin, left = interval->end - interval->time;
+    if (!(left > 0.0)) return CAL_OK;
+    // A foot that leaves is followed to where: with a tolerance that asks for less than a part of the interval, to what a smooth step may be.
+    const double turning = longest_turn(group, v), part = fmin(length, turning) / SMALLEST_PART,
+                 smallest = w->event_step > 0.0 ? fmin(part, fmax(w->event_step, kinked * part)) : part,
+                 wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
+    double h = fmin(fmax(wish, smallest), fmin(turning, left));
+    // No crumb is left for a last step.
+    const bool last = left - h < 1e-9 * length;
+    if (!last && left < 2.0 * h) h = 0.5 * left;
+    const double tried = h;
+    memcpy(w->start_q, q, (size_t)group->q_count * sizeof *q);
+    memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
+    cal_status status = w->varies ? strike(w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
+    // Between states bodies follow cubics, which do not turn round at once: after a hit the next state comes before anything has gone
+    // further than what may overlap.
+    if (w->jolt > 0.0)
+        h = fmin(h,
+                 fmax(fmin(blink * length, CAL_WORK_OVERLAP * group->length / w->jolt), least * fabs(interval->end)));
+    if (status == CAL_OK)
+        status = step(w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
+    if (status != CAL_OK) return status;
+    report->steps++;
+    if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
+    memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
+    interval->time = last && h == tried ? interval->end : interval->time + h;
+    if (!w->halved) cal_contact_cache_swap(&w->cache, &w->far);
+    // What overlaps after a hit by more than two bodies go in such a step, each by what may overlap, and overlapped before, is parted in the next one: in
+    // an instant it would be moved at any speed.
+    if (w->jolt > 0.0) status = cal_contact_cache_find(&w->cache, group, interval->time, q, w->margin, error);
+    if (status == CAL_OK &&
+        (!(w->jolt > 0.0) || cal_contact_cache_deepest(&w->cache) <= 3.0 * CAL_WORK_OVERLAP * group->length))
+        status = cal_work_part(w, interval->time, q, v, error);
+    if (status == CAL_OK && w->halved && !w->begin_known)
+        status = cal_contact_cache_find(&w->far, group, interval->time - h, w->start_q, w->margin, error);
+    if (status == CAL_OK) status = cal_work_slow_down(w, interval->time, h, q, v, error);
+    if (status == CAL_OK && report->bow != NULL && !(w->jolt > 0.0))
+        status = cal_work_bow(w, &(cal_group_way){interval->time, h, q, v, report->bow}, error);
+    if (status != CAL_OK) return status;
+    report->speed = cal_group_speed(group, v);
+    // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
+    report->contacts = 0;
+    for (int i = 0; i < w->cache.count; i++)
+        report->contacts +=
+            w->cache.contacts[i].stop == 0 && w->cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
+    for (int i = 0; i < w->cache.count; i++) report->penetration = fmax(report->penetration, -w->cache.contacts[i].gap);
+    if (!(report->penetration <= lost * group->length))
+        return cal_fail(
+            error, CAL_NOT_CONVERGED,
+            "bodies in contact overlap by %.3g m at t = %g s, and no contact force parts them: what presses is too "
+            "heavy for what carries it, or something drives bodies into each other",
+            report->penetration, interval->time);
+    return CAL_OK;
 }
 
 static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
@@ -569,57 +644,10 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    cal_contact_cache_stop_at(&w.cache, group, q);
-    // Smooth steps hold the contacts of all.
-    w.leaves_out = !w.varies && !w.follows;
-    memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
-    w.close = allowed_miss(&w);
-    const double length = interval->end - interval->begin, left = interval->end - interval->time;
-    if (!(left > 0.0)) return CAL_OK;
-    const double turning = longest_turn(group, v), smallest = fmin(length, turning) / SMALLEST_PART,
-                 wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
-    double h = fmin(fmax(wish, smallest), fmin(turning, left));
-    // No crumb is left for a last step.
-    const bool last = left - h < 1e-9 * length;
-    if (!last && left < 2.0 * h) h = 0.5 * left;
-    const double tried = h;
-    memcpy(w.start_q, q, (size_t)group->q_count * sizeof *q);
-    memcpy(w.start_v, v, (size_t)group->v_count * sizeof *v);
-    cal_status status = w.varies ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
-    // Between states bodies follow cubics, which do not turn round at once: after a hit the next state comes before anything has gone
-    // further than what may overlap.
-    if (w.jolt > 0.0)
-        h = fmin(h, fmax(fmin(blink * length, CAL_WORK_OVERLAP * group->length / w.jolt), least * fabs(interval->end)));
-    if (status == CAL_OK)
-        status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
-    if (status != CAL_OK) return status;
-    report->steps++;
-    if (w.landings > 0 || w.jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
-    memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
-    interval->time = last && h == tried ? interval->end : interval->time + h;
-    if (!w.halved) cal_contact_cache_swap(&w.cache, &w.far);
-    // What overlaps after a hit is parted in the next step: in an instant it would be moved at any speed.
-    status = w.jolt > 0.0 ? cal_contact_cache_find(&w.cache, group, interval->time, q, w.margin, error)
-                          : cal_work_part(&w, interval->time, q, v, error);
-    if (status == CAL_OK && w.halved && !w.begin_known)
-        status = cal_contact_cache_find(&w.far, group, interval->time - h, w.start_q, w.margin, error);
-    if (status == CAL_OK) status = cal_work_slow_down(&w, interval->time, h, q, v, error);
-    if (status == CAL_OK && report->bow != NULL && !(w.jolt > 0.0))
-        status = cal_work_bow(&w, &(cal_group_way){interval->time, h, q, v, report->bow}, error);
-    if (status != CAL_OK) return status;
-    report->speed = cal_group_speed(group, v);
-    // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
-    report->contacts = 0;
-    for (int i = 0; i < w.cache.count; i++)
-        report->contacts += w.cache.contacts[i].stop == 0 && w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
-    for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
-    if (!(report->penetration <= lost * group->length))
-        return cal_fail(
-            error, CAL_NOT_CONVERGED,
-            "bodies in contact overlap by %.3g m at t = %g s, and no contact force parts them: what presses is too "
-            "heavy for what carries it, or something drives bodies into each other",
-            report->penetration, interval->time);
-    return CAL_OK;
+    cal_work_unspin(&w, q, v);
+    const cal_status status = take_step(&w, interval, q, v, error);
+    cal_work_respin(&w, status == CAL_OK ? q : NULL, v);
+    return status;
 }
 
 // One step of the convex problem from where the group is: what its impulses are over h. As in a step, what rests under the forces that are

@@ -16,7 +16,7 @@
 #include "math/vector.h"
 #include <string.h>
 
-enum { STAGES = 7 };
+enum { STAGES = 7, SWEPT = 6 }; // velocities of a free body
 static const double a_[STAGES][STAGES] = {
     {0},
     {1.0 / 5},
@@ -37,6 +37,7 @@ static const double soon = 1e-3;        // of the step: the same, where bodies a
 static const double spread = 1e-8;      // of the diagonal: what makes forces unique
 static const double smallest = 1e-6;    // of the largest of the diagonal: what counts as that where it is less
 static const double least_force = 1e-9; // of the largest: rounding
+static const double rounding = 4e-15;   // of a speed that spin gives to points about its axis: what is left of it there
 
 bool cal_smooth_takes(const cal_group* group) { return group->unit_count <= CAL_SMOOTH_UNITS; }
 
@@ -74,6 +75,14 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
     return s->rows[1] != NULL;
 }
 
+// Velocities of a unit that move its surface; where it is followed without spin, in `room`.
+static const double* sweep(const cal_group_member* unit, const double* v, double room[SWEPT]) {
+    if (unit->ops->sweep == NULL) return v;
+    memcpy(room, v, (size_t)unit->v_count * sizeof *room);
+    unit->ops->sweep(unit, room);
+    return room;
+}
+
 // What a contact's points do for velocities x of the units (J x, whatever constraints allow), with what driven bodies add where all of it is moving.
 static void find_speeds(const cal_smooth* s, const cal_contact_row* touch, const double* x, bool moving, double y[3]) {
     const cal_problem* p = s->problem;
@@ -95,8 +104,12 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
         const double* own = v + unit->first_v;
-        for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed, fabs(own[k]) * (k < unit->lengths ? 1.0 : fmax(1.0, length)));
+        double swept[SWEPT];
+        for (int k = 0; k < unit->v_count; k++) {
+            const double weight = k < unit->lengths ? 1.0 : fmax(1.0, length);
+            speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
+            speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
+        }
     }
     int rows = 0;
     for (int k = 0; k < p->row_count; k++) {
@@ -208,10 +221,15 @@ static cal_status look_at_rows(const cal_smooth* s, double time, const double* q
             const cal_group_member* unit = &group->units[number];
             status = unit->ops->jacobian(unit, q + unit->first_q, contact->body[side] - unit->first_body,
                                          contact->point[side], jacobian);
-            double u[3] = {0};
+            double u[3] = {0}, surface[3] = {0}, room[SWEPT];
+            const double *own = v + unit->first_v, *swept = sweep(unit, own, room);
             for (int r = 0; r < 3; r++)
-                for (int c = 0; c < unit->v_count; c++) u[r] += jacobian[r * unit->v_count + c] * v[unit->first_v + c];
-            for (int r = 0; r < 3; r++) y[r] += (side == 0 ? -1.0 : 1.0) * cal_dot3(frame + 3 * r, u);
+                for (int c = 0; c < unit->v_count; c++) {
+                    u[r] += jacobian[r * unit->v_count + c] * own[c];
+                    surface[r] += jacobian[r * unit->v_count + c] * swept[c];
+                }
+            for (int r = 0; r < 3; r++)
+                y[r] += (side == 0 ? -1.0 : 1.0) * cal_dot3(frame + 3 * r, r == 0 ? surface : u);
             if (status != CAL_OK) status = cal_group_unit_failed(group, number, status, time, error);
         }
         for (int r = 0; r < (s->held[i].slides ? 1 : 3); r++) out[m++] = y[r];
@@ -366,8 +384,10 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     double speed = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
+        double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed, fabs(v[unit->first_v + k]) * cal_member_weight(unit, k, s->group->length));
+            speed = fmax(speed,
+                         fabs(sweep(unit, v + unit->first_v, swept)[k]) * cal_member_weight(unit, k, s->group->length));
     }
     double h = speed > 0.0 ? along / speed : 1.0;
     if (s->group->driven_moves) h = fmin(h, soon * step);
@@ -468,6 +488,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
+    memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
             s->q[i] = q[i];
@@ -477,6 +498,9 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             s->v[i] = v[i];
             for (int k = 0; k < stage; k++) s->v[i] += h * a_[stage][k] * s->changes[k][i];
         }
+        for (int i = 0; i < group->unit_count; i++)
+            for (int k = 0; group->units[i].ops->respin != NULL && k < 3; k++)
+                s->turned[i][k] += h * a_[STAGES - 1][stage] * s->v[group->units[i].first_v + 3 + k];
         bool ok = true;
         cal_status status = rates(s, time, s->q, s->v, s->rates[stage], error);
         if (status == CAL_OK) status = normalize(s, time, s->q, error);

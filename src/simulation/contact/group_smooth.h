@@ -20,7 +20,8 @@ typedef struct cal_smooth {
     cal_arena rest;
     cal_held_contact held[CAL_SMOOTH_CONTACTS];
     int count;
-    double *rates[7], *changes[7]; // dq/dt and dv/dt of the stages
+    double *rates[7], *changes[7];      // dq/dt and dv/dt of the stages
+    double turned[CAL_SMOOTH_UNITS][3]; // of free bodies: the sum of ω in the step, in their axes
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
     double powers[7],
         work; // of bodies that are driven and of motions that are prescribed: in the stages, and in the step

@@ -13,10 +13,54 @@ static double unit_speed(const cal_group* group, const cal_group_member* unit, c
     return unit->ops->speed(unit, v + unit->first_v, group->length);
 }
 
+// The same of any point of its surface, beside what spin does, which brings none nearer to anything.
+static double unit_sweep(const cal_group* group, const cal_group_member* unit, const double* v) {
+    double own[CAL_QUIET_SIZE];
+    if (unit->ops->sweep == NULL) return unit_speed(group, unit, v);
+    memcpy(own, v + unit->first_v, (size_t)unit->v_count * sizeof *own);
+    unit->ops->sweep(unit, own);
+    return unit->ops->speed(unit, own, group->length);
+}
+
+double cal_group_sweep(const cal_group* group, const double* v) {
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_sweep(group, &group->units[i], v));
+    return most;
+}
+
 double cal_group_speed(const cal_group* group, const double* v) {
     double most = 0.0;
     for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_speed(group, &group->units[i], v));
     return most;
+}
+
+void cal_work_unspin(cal_group_work* w, double* q, double* v) {
+    memset(w->turned, 0, 3 * (size_t)w->group->unit_count * sizeof *w->turned);
+    w->nutation = 0.0;
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->ops->unspin != NULL)
+            w->nutation = fmax(w->nutation, unit->ops->unspin(unit, q + unit->first_q, v + unit->first_v));
+    }
+}
+
+void cal_work_respin(const cal_group_work* w, double* q, double* v) {
+    double no_bow[CAL_QUIET_SIZE] = {0};
+    for (int i = 0; i < w->group->unit_count; i++) {
+        const cal_group_member* unit = &w->group->units[i];
+        if (unit->ops->respin == NULL) continue;
+        double* bow = w->report->bow != NULL ? w->report->bow + unit->first_v : no_bow;
+        if (q != NULL)
+            unit->ops->respin(unit, w->turned + 3 * i, q + unit->first_q, v + unit->first_v, bow);
+        else
+            unit->ops->respin(unit, w->turned + 3 * i, NULL, NULL, NULL);
+    }
+}
+
+void cal_work_take_turns(cal_group_work* w, const double* along, double h) {
+    for (int i = 0; i < w->group->unit_count; i++)
+        for (int k = 0; w->group->units[i].ops->respin != NULL && k < 3; k++)
+            w->turned[3 * i + k] = h * along[w->group->units[i].first_v + 3 + k];
 }
 
 // Moves q along v, onto what the units' constraints allow.
@@ -54,7 +98,7 @@ double cal_work_strays(const cal_group_work* w, double time, double h, const dou
 // How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
 static void set_reach(cal_group_work* w, const double* v, double h, double pull) {
     const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_speed(group, &group->units[i], v);
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_sweep(group, &group->units[i], v);
     for (int round = 0; round < 2; round++)
         for (int k = 0; k < w->cache.count; k++) {
             const int *bodies = w->cache.contacts[k].body,
@@ -71,7 +115,7 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
                          cal_error* error) {
     const cal_group* group = w->group;
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
-    const double margin = 2.0 * h * (cal_group_speed(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
+    const double margin = 2.0 * h * (cal_group_sweep(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
     w->margin = fmin(margin, group->length);
     cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
     if (status != CAL_OK) return status;

@@ -36,7 +36,7 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double moment, b
         double y[3];
         cal_problem_velocity(p, touch, v, y);
         // Feet that land at once do, whatever the tolerance makes of their gaps.
-        const bool touches = touch->gap <= fmax(CAL_WORK_TOUCHING, w->group->tolerance) * w->group->length;
+        const bool touches = touch->gap <= fmax(CAL_WORK_OVERLAP, w->group->tolerance) * w->group->length;
         hit |= touch->gap <= CAL_WORK_TOUCHING * w->group->length && -y[0] - touch->drive[0] > w->group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;

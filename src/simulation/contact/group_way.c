@@ -124,7 +124,7 @@ cal_status cal_way_find(cal_group_work* w, const cal_group_way* way, cal_contact
                         cal_error* error) {
     const cal_status status = cal_way_place(w, way, s * way->h, error);
     if (status != CAL_OK) return status;
-    const double speed = fmax(cal_group_speed(w->group, w->second), cal_group_speed(w->group, way->v));
+    const double speed = fmax(cal_group_sweep(w->group, w->second), cal_group_sweep(w->group, way->v));
     return cal_contact_cache_find(cache, w->group, way->time - way->h + s * way->h, w->middle_q,
                                   margin_of(w, way->h, speed), error);
 }
@@ -183,18 +183,6 @@ static double rate_of(const pair_look* look, const cal_group_contact* contact) {
     return cal_way_rate(contact, poses, speeds);
 }
 
-// The least value of a cubic with Bernstein coefficients b, between its ends, if it is less than there; *s: where.
-static double least_of(const double b[CAL_CUBIC_TERMS], double* s) {
-    const double d[3] = {b[1] - b[0], b[2] - b[1],
-                         b[3] - b[2]}; // its slope is 3 (d₀ (1 − s)² + 2 d₁ s (1 − s) + d₂ s²)
-    const double half = d[1] - d[0], root = half * half - (d[0] - 2.0 * d[1] + d[2]) * d[0];
-    const double at = root >= 0.0 && half + sqrt(root) != 0.0 ? -d[0] / (half + sqrt(root)) : -1.0;
-    if (!(at > 0.0 && at < 1.0)) return INFINITY;
-    double slope;
-    *s = at;
-    return cal_curve_at(b, CAL_CUBIC_TERMS - 1, at, &slope);
-}
-
 // Whether a normal turns by more from one look to the other than the bodies do: then it is not that of the same faces or edges.
 static bool has_turned_over(const pair_look* there, const cal_group_contact* from, const cal_group_contact* to,
                             double h) {
@@ -242,14 +230,19 @@ static double find_dip(const pair_look* from, const pair_look* to, double h, boo
                 const double to_rate = rate_of(to, same);
                 double b[CAL_CUBIC_TERMS];
                 cal_curve_hermite(h, contact->gap, rate, same->gap, to_rate, b);
-                if (!has_turned_over(to, contact, same, h))
-                    dip = -least_of(b, &there);
-                else if (apart && is_kink_near(h, contact->gap, rate, same->gap, to_rate))
+                if (!has_turned_over(to, contact, same, h)) {
+                    // Of what turns fast, one face or edge may have taken over from another though the normal hardly tells: then the gap goes as deep as its tangents.
+                    double meeting = 0.5;
+                    const double tangents =
+                        apart ? depth_of_kink(h, contact->gap, rate, same->gap, to_rate, &meeting) : 0.0;
+                    dip = -cal_curve_least(b, &there);
+                    if (tangents > dip) dip = tangents, there = meeting;
+                } else if (apart && is_kink_near(h, contact->gap, rate, same->gap, to_rate))
                     dip = (double)INFINITY;
                 else
                     dip = depth_of_kink(h, contact->gap, rate, same->gap, to_rate, &there);
-            } else // as it comes or goes, it tells by itself
-                dip = -(contact->gap + (end == 0 ? 0.5 : -0.5) * h * rate);
+            } else // as it comes or goes, it tells by itself: half of the way, or where looks are far apart all of it
+                dip = -(contact->gap + (apart ? 1.0 : 0.5) * (end == 0 ? h : -h) * rate);
             if (dip > deepest) deepest = dip, *s = there;
         }
     }
@@ -279,7 +272,7 @@ static cal_status follow_pair(const cal_group_work* w, const cal_group_way* way,
     int left = SHARES, more = 0;
     cal_status status = find_end_speed(w, way, bodies, &speed, error);
     memcpy(places, shares, sizeof shares);
-    for (int i = 0; i < 3; i++) room[i].s = -1.0, room[i].depth = 0.0;
+    for (int i = 0; i < 3; i++) room[i].s = -1.0, room[i].depth = 0.0, room[i].count = 0;
     while (status == CAL_OK && left > 0) {
         const double s = places[left - 1];
         if (ahead->s == s) {
@@ -325,7 +318,7 @@ static cal_status look_half_way(const cal_group_work* w, const cal_group_way* wa
 
 // Pairs that are near on the way, and at neither end.
 static cal_status find_more_pairs(cal_group_work* w, const cal_group_way* way, cal_error* error) {
-    const double speed = fmax(cal_group_speed(w->group, w->start_v), cal_group_speed(w->group, way->v));
+    const double speed = fmax(cal_group_sweep(w->group, w->start_v), cal_group_sweep(w->group, way->v));
     if (way->h * speed <= w->margin) return CAL_OK;
     for (int i = 1; i * BETWEEN_LOOKS < 1.0; i++) {
         const cal_status status = cal_way_find(w, way, &w->last, i * BETWEEN_LOOKS, error);

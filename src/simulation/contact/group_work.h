@@ -53,6 +53,9 @@ typedef struct cal_group_work {
     bool leaves_out; // quiet units are looked for
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
+    double*
+        turned; // each unit: by how much it turned in the step, as its axes were (3); of what is followed without spin
+    double nutation;   // how fast the fastest of these nutates: steps that are not smooth must resolve it
     int struck;        // impacts before the step
     double jolt;       // by how much they changed the speed of any point, at most; 0: there were none
     int landings;      // how often it was made shorter for a joint that comes to its stop
@@ -81,6 +84,13 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
 
 // Largest speed of any point, as a bound.
 double cal_group_speed(const cal_group* group, const double* v);
+// The same of any point of a surface, where it is going: spin of bodies of revolution left out.
+double cal_group_sweep(const cal_group* group, const double* v);
+// Units of which spin matters to nothing are followed without it from here on (unspun.h), turn by so much in a step of size h along a velocity, and
+// are as they were after it; the step has failed where there is no q.
+void cal_work_unspin(cal_group_work* work, double* q, double* v);
+void cal_work_take_turns(cal_group_work* work, const double* along, double h);
+void cal_work_respin(const cal_group_work* work, double* q, double* v);
 // Moves q along v for h to a time, onto what the units' constraints allow then; and velocities at q as they allow them.
 cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
                               double* out, cal_error* error);

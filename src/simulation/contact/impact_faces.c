@@ -4,10 +4,12 @@
 //     n·u⁺ ≥ −e n·u⁻,    0 ≤ P_n ⟂ n·u⁺ + e n·u⁻,    |P_t| ≤ μ P_n, P_t against what slip is left,
 //
 // which sweeps over the points solve (projected Gauss-Seidel on the velocities there, u⁺ = u⁻ + W P). Newton's restitution at several
-// points with friction may gain energy: then all impulses are scaled down to where it is kept.
+// points with friction may gain energy: then all impulses are scaled down to where it is kept. Spin of a body of revolution (unspun.h) brings no
+// point of its surface nearer: a face of one has only some of the points of its rim, which go round with it, and along normals its spin is left out.
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/impact.h"
+#include "simulation/contact/unspun.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -34,14 +36,19 @@ typedef struct side {
     const cal_motion* at;
     double u[3], w[3]; // changing
     bool moves;
+    bool unspun; // along normals without spin
 } side;
 
-static void push(side* s, const double point[3], const double direction[3], double amount) {
+// Row j: of normals those that are multiples of 3.
+static bool leaves_spin(const side* s, int j) { return s->unspun && j % 3 == 0; }
+
+static void push(side* s, const double point[3], const double direction[3], bool unspun, double amount) {
     if (!s->moves) return;
     double arm[3], torque[3];
     for (int i = 0; i < 3; i++) arm[i] = point[i] - s->at->pose.position[i];
     cal_cross3(arm, direction, torque);
     cal_unrotate3(s->at->pose.rotation, torque, torque);
+    if (unspun) cal_unspun_rate(s->part, torque, torque);
     for (int i = 0; i < 3; i++) torque[i] /= s->part->inertia[i];
     cal_rotate3(s->at->pose.rotation, torque, torque);
     for (int i = 0; i < 3; i++) {
@@ -50,12 +57,18 @@ static void push(side* s, const double point[3], const double direction[3], doub
     }
 }
 
-static double speed_along(const side sides[2], const double point[3], const double direction[3]) {
+static double speed_along(const side sides[2], const double point[3], const double direction[3], int row) {
     double total = 0.0;
     for (int s = 0; s < 2; s++) {
-        double arm[3], velocity[3];
+        double arm[3], velocity[3], w[3];
         for (int i = 0; i < 3; i++) arm[i] = point[i] - sides[s].at->pose.position[i];
-        cal_cross3(sides[s].w, arm, velocity);
+        memcpy(w, sides[s].w, sizeof w);
+        if (leaves_spin(&sides[s], row)) {
+            cal_unrotate3(sides[s].at->pose.rotation, w, w);
+            cal_unspun_rate(sides[s].part, w, w);
+            cal_rotate3(sides[s].at->pose.rotation, w, w);
+        }
+        cal_cross3(w, arm, velocity);
         for (int i = 0; i < 3; i++) velocity[i] += sides[s].u[i];
         total += (s == 0 ? 1.0 : -1.0) * cal_dot3(direction, velocity);
     }
@@ -74,7 +87,7 @@ static void prepare(touch* t, const side sides[2], double restitution) {
     double R[9];
     cal_rotation_to_axis(t->normal, R);
     for (int i = 0; i < 3; i++) t->frame[0][i] = t->normal[i], t->frame[1][i] = R[3 * i], t->frame[2][i] = R[3 * i + 1];
-    const double approach = -speed_along(sides, t->point, t->normal);
+    const double approach = -speed_along(sides, t->point, t->normal, 0);
     t->target = approach > 0.0 ? restitution * approach : 0.0;
 }
 
@@ -82,7 +95,7 @@ static void fill(rows* r, const touch* touches, int count, const side sides[2]) 
     r->count = 3 * count;
     for (int i = 0; i < r->count; i++) {
         const touch* t = &touches[i / 3];
-        r->u[i] = speed_along(sides, t->point, t->frame[i % 3]);
+        r->u[i] = speed_along(sides, t->point, t->frame[i % 3], i);
         r->impulse[i] = 0.0;
     }
     for (int j = 0; j < r->count; j++) {
@@ -91,10 +104,10 @@ static void fill(rows* r, const touch* touches, int count, const side sides[2]) 
         for (int s = 0; s < 2; s++) {
             memset(moved[s].u, 0, sizeof moved[s].u);
             memset(moved[s].w, 0, sizeof moved[s].w);
-            push(&moved[s], t->point, t->frame[j % 3], s == 0 ? 1.0 : -1.0);
+            push(&moved[s], t->point, t->frame[j % 3], leaves_spin(&moved[s], j), s == 0 ? 1.0 : -1.0);
         }
         for (int i = 0; i < r->count; i++)
-            r->answer[j][i] = speed_along(moved, touches[i / 3].point, touches[i / 3].frame[i % 3]);
+            r->answer[j][i] = speed_along(moved, touches[i / 3].point, touches[i / 3].frame[i % 3], i);
     }
 }
 
@@ -155,6 +168,10 @@ bool cal_face_impulse(const cal_world* world, const int bodies[2], const cal_mot
     for (int s = 0; s < 2; s++) {
         sides[s] = (side){.part = s == 0 ? a : b, .at = &at[s]};
         sides[s].moves = sides[s].part->component >= 0;
+        double w[3];
+        cal_unrotate3(at[s].pose.rotation, at[s].w, w);
+        sides[s].unspun = sides[s].moves && sides[s].part->symmetric > 0 &&
+                          cal_is_unspun(sides[s].part, world->def.group_rate, w, (const double[3]){0});
         memcpy(sides[s].u, at[s].u, sizeof sides[s].u);
         memcpy(sides[s].w, at[s].w, sizeof sides[s].w);
     }
@@ -174,7 +191,8 @@ bool cal_face_impulse(const cal_world* world, const int bodies[2], const cal_mot
     for (int i = 1; i < MOST_SWEEPS && sweep(&r, touches) > settled * first; i++) continue;
     for (int j = 0; j < r.count; j++)
         for (int s = 0; s < 2; s++)
-            push(&sides[s], touches[j / 3].point, touches[j / 3].frame[j % 3], s == 0 ? r.impulse[j] : -r.impulse[j]);
+            push(&sides[s], touches[j / 3].point, touches[j / 3].frame[j % 3], leaves_spin(&sides[s], j),
+                 s == 0 ? r.impulse[j] : -r.impulse[j]);
     const double share = allowed_share(before, sides);
     *out = (cal_face_result){0};
     for (int s = 0; s < 2; s++)
@@ -189,6 +207,6 @@ bool cal_face_impulse(const cal_world* world, const int bodies[2], const cal_mot
         memcpy(sides[s].w, out->w[s], sizeof sides[s].w);
     }
     for (int k = 0; k < count; k++)
-        out->parting = fmax(out->parting, speed_along(sides, touches[k].point, touches[k].normal));
+        out->parting = fmax(out->parting, speed_along(sides, touches[k].point, touches[k].normal, 0));
     return true;
 }

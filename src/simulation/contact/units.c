@@ -1,10 +1,12 @@
 // A free body as a unit of a group: q is the centre and the quaternion of the principal axes, v the centre's velocity in the
-// world and the angular velocity in the principal axes. The mass matrix is diag(m, m, m, I), constant.
+// world and the angular velocity in the principal axes. The mass matrix is diag(m, m, m, I), constant. One of revolution that spins fast is
+// followed in a frame that does not (unspun.h), which takes the place of the principal axes in a step.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/contact/unspun.h"
 #include "simulation/motion/curve.h"
 #include "simulation/motion/rotate.h"
 #include "simulation/world.h"
@@ -14,11 +16,23 @@
 typedef struct cal_free_member {
     const cal_world* world;
     int body;
-    bool spinning; // how it is turned matters
+    bool spinning;  // how it is turned matters
+    bool unspun;    // in the step that is taken, axes do not spin with it
+    double turn[4]; // how it was turned in them when it began
     const double* extras;
 } cal_free_member;
 
 static const cal_free_member* self_of(const cal_group_member* unit) { return unit->self; }
+
+static const cal_sim_body* part_of(const cal_free_member* self) { return &self->world->bodies[self->body]; }
+
+// Angular velocity of the axes.
+static void axes_rate(const cal_free_member* self, const double* v, double out[3]) {
+    if (self->unspun)
+        cal_unspun_rate(part_of(self), v + 3, out);
+    else
+        memcpy(out, v + 3, 3 * sizeof *out);
+}
 
 static cal_status free_poses(const cal_group_member* unit, const double* q, double* poses) {
     (void)unit;
@@ -31,7 +45,7 @@ static cal_status free_dynamics(const cal_group_member* unit, double time, const
     (void)time;
     (void)q;
     const cal_free_member* self = self_of(unit);
-    const cal_sim_body* part = &self->world->bodies[self->body];
+    const cal_sim_body* part = part_of(self);
     memset(mass, 0, 36 * sizeof *mass);
     double momentum[3], turning[3];
     for (int i = 0; i < 3; i++) {
@@ -42,6 +56,9 @@ static cal_status free_dynamics(const cal_group_member* unit, double time, const
     }
     cal_cross3(v + 3, momentum, turning);
     for (int i = 0; i < 3; i++) force[3 + i] = self->extras[3 + i] - turning[i];
+    if (!self->unspun) return CAL_OK;
+    cal_unspun_torque(part, v + 3, turning);
+    for (int i = 0; i < 3; i++) force[3 + i] = self->extras[3 + i] + turning[i];
     return CAL_OK;
 }
 
@@ -82,7 +99,8 @@ static void free_gyrate(const cal_group_member* unit, const double* v, double h,
     const cal_free_member* self = self_of(unit);
     const double* I = self->world->bodies[self->body].inertia;
     double w[3], momentum[3], turning[3];
-    if (I[0] == I[1] && I[1] == I[2]) return;
+    if (self->unspun) cal_unspun_nutate(part_of(self), v + 3, h, target + 3);
+    if (self->unspun || (I[0] == I[1] && I[1] == I[2])) return;
     memcpy(w, v + 3, sizeof w);
     for (int i = 0; i < 3; i++) momentum[i] = I[i] * w[i];
     cal_cross3(momentum, w, turning);
@@ -111,17 +129,19 @@ static cal_status free_jacobian(const cal_group_member* unit, const double* q, i
 
 static cal_status free_displace(const cal_group_member* unit, const double* q, const double* v, double time,
                                 double* out) {
-    (void)unit;
+    double w[3];
+    axes_rate(self_of(unit), v, w);
     for (int i = 0; i < 3; i++) out[i] = q[i] + time * v[i];
-    cal_quaternion_turn(q + 3, v + 3, time, out + 3);
+    cal_quaternion_turn(q + 3, w, time, out + 3);
     return CAL_OK;
 }
 
 static cal_status free_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
-    (void)unit;
-    const double w[4] = {0.0, 0.5 * v[3], 0.5 * v[4], 0.5 * v[5]};
+    double w[3];
+    axes_rate(self_of(unit), v, w);
+    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
     memcpy(rate, v, 3 * sizeof *v);
-    cal_quaternion_multiply(q + 3, w, rate + 3);
+    cal_quaternion_multiply(q + 3, half, rate + 3);
     return CAL_OK;
 }
 
@@ -136,9 +156,49 @@ static double free_speed(const cal_group_member* unit, const double* v, double s
     return sqrt(cal_dot3(v, v)) + size * sqrt(cal_dot3(v + 3, v + 3));
 }
 
+// --- Without spin -------------------------------------------------------------------------------------------------------------
+
+static bool is_unspun(const cal_free_member* self, const cal_world* world, const double* v, const double* extras) {
+    return cal_is_unspun(&world->bodies[self->body], world->def.group_rate, v + 3, extras + 3);
+}
+
+static double free_unspin(const cal_group_member* unit, double* q, double* v) {
+    cal_free_member* self = unit->self;
+    self->unspun = is_unspun(self, self->world, v, self->extras);
+    if (!self->unspun) return 0.0;
+    cal_unspun_begin(part_of(self), q + 3, v + 3, self->turn);
+    return cal_unspun_nutation(part_of(self), v + 3);
+}
+
+static void free_respin(const cal_group_member* unit, const double turned[3], double* q, double* v, double* bow) {
+    cal_free_member* self = unit->self;
+    if (self->unspun && q != NULL) cal_unspun_end(part_of(self), self->turn, turned, q + 3, v + 3, bow + 3);
+    self->unspun = false;
+}
+
+static void free_sweep(const cal_group_member* unit, double* v) {
+    const cal_free_member* self = self_of(unit);
+    if (self->unspun) cal_unspun_rate(part_of(self), v + 3, v + 3);
+}
+
 // --- Between two states -------------------------------------------------------------------------------------------------------
 
 enum { FREE_ROWS = 7 }; // position and quaternion
+
+// Whether the axes of a way are those of its frame without spin.
+static bool is_way_unspun(const cal_group_member* unit, const cal_member_span* s) {
+    const cal_free_member* self = self_of(unit);
+    if (s->to_q == NULL || s->world == NULL) return s->to_q != NULL && self->unspun;
+    return is_unspun(self, s->world, s->v, s->extras);
+}
+
+static const cal_sim_body* part_on(const cal_group_member* unit, const cal_member_span* s) {
+    return &(s->world != NULL ? s->world : self_of(unit)->world)->bodies[self_of(unit)->body];
+}
+
+static void find_unspun(const cal_group_member* unit, const cal_member_span* s, cal_unspun_way* out) {
+    cal_unspun_find(part_on(unit, s), s->q + 3, s->v + 3, s->to_q + 3, s->to_v + 3, s->length, s->straight, out);
+}
 
 // Constant speeds from one place to another. Of a turn by θ, s = sin(θ/2) is known, and θ/2 = s + s³/6 + 3 s⁵/40 + …, which leaves
 // 1e-7 of a tenth of a turn.
@@ -152,10 +212,16 @@ static void mean_speeds(const double* q, const double* r, double length, double 
     for (int i = 0; i < 3; i++) out[3 + i] = 2.0 * sign * factor * turn[1 + i] / length;
 }
 
-// The cubics of a free body's position, and of its quaternion where that matters.
-static void fit(const cal_member_span* s, bool turning, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
+// The cubics of a free body's position, and of its quaternion where that matters; of one without spin that of its frame.
+static void fit(const cal_group_member* unit, const cal_member_span* s, bool turning, const cal_unspun_way* unspun,
+                double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
+    double speeds[2][6], frame[7];
     const double *q = s->q, *r = s->to_q;
-    double speeds[2][6];
+    if (unspun != NULL) {
+        memcpy(frame, r, 3 * sizeof *r);
+        memcpy(frame + 3, unspun->frame, sizeof unspun->frame);
+        r = frame;
+    }
     if (s->straight) {
         mean_speeds(q, r, s->length, speeds[0]);
         memcpy(speeds[1], speeds[0], sizeof speeds[1]);
@@ -163,16 +229,23 @@ static void fit(const cal_member_span* s, bool turning, double rows[FREE_ROWS][C
         memcpy(speeds[0], s->v, sizeof speeds[0]);
         memcpy(speeds[1], s->to_v, sizeof speeds[1]);
     }
+    for (int end = 0; unspun != NULL && !s->straight && end < 2; end++)
+        memcpy(speeds[end] + 3, unspun->w[end], sizeof unspun->w[end]);
     for (int i = 0; s->bow != NULL && i < 6; i++) speeds[0][i] += s->bow[i], speeds[1][i] -= s->bow[i];
+    for (int end = 0; unspun != NULL && end < 2; end++)
+        cal_unspun_rate(part_on(unit, s), speeds[end] + 3, speeds[end] + 3);
     const double *v = speeds[0], *u = speeds[1];
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
     if (turning) cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
 }
 
 static cal_status free_motion(const cal_group_member* unit, int body, const cal_member_span* s, cal_motion* out) {
-    (void)unit, (void)body;
+    (void)body;
     const double *q = s->q, *v = s->v;
     double w[3];
+    cal_unspun_way way;
+    const bool unspun = !s->unturned && is_way_unspun(unit, s);
+    if (unspun) find_unspun(unit, s, &way);
     if (s->to_q == NULL) {
         memcpy(out->pose.position, q, 3 * sizeof *q);
         memcpy(out->quaternion, q + 3, 4 * sizeof *q);
@@ -181,7 +254,7 @@ static cal_status free_motion(const cal_group_member* unit, int body, const cal_
         for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
     } else {
         double rows[FREE_ROWS][CAL_CUBIC_TERMS];
-        fit(s, !s->unturned, rows);
+        fit(unit, s, !s->unturned, unspun ? &way : NULL, rows);
         for (int i = 0; i < 3; i++) {
             out->pose.position[i] = cal_curve_at(rows[i], CAL_CUBIC, s->t / s->length, &out->u[i]);
             out->u[i] /= s->length;
@@ -196,6 +269,16 @@ static cal_status free_motion(const cal_group_member* unit, int body, const cal_
         return CAL_OK;
     }
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+    if (unspun && s->world != NULL) {
+        double turn[4], more[3];
+        cal_unspun_at(&way, s->t, turn, more);
+        for (int i = 0; i < 3; i++) w[i] += more[i];
+        cal_rotate3(out->pose.rotation, w, out->w);
+        cal_quaternion_multiply(out->quaternion, turn, out->quaternion);
+        cal_quaternion_normalize(out->quaternion);
+        cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+        return CAL_OK;
+    }
     cal_rotate3(out->pose.rotation, w, out->w);
     return CAL_OK;
 }
@@ -214,7 +297,10 @@ static cal_status free_state(const cal_group_member* unit, const cal_member_span
 static void free_bounds(const cal_group_member* unit, const cal_member_span* s, double* out) {
     const bool spinning = self_of(unit)->spinning;
     double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
-    fit(s, spinning, rows);
+    cal_unspun_way way;
+    const bool unspun = spinning && is_way_unspun(unit, s);
+    if (unspun) find_unspun(unit, s, &way);
+    fit(unit, s, spinning, unspun ? &way : NULL, rows);
     const double scale = 6.0 / (s->length * s->length);
     for (int i = 0; i < 3; i++) {
         const double *b = rows[i], begin = scale * (b[0] - 2.0 * b[1] + b[2]), end = scale * (b[1] - 2.0 * b[2] + b[3]);
@@ -256,7 +342,17 @@ static cal_status free_shown_numbers(const cal_group_member* unit, const cal_wor
     // What a bow lifts is slower for it.
     const double aside = s->bow != NULL ? cal_dot3(world->def.gravity, s->bow) * s->t * (1.0 - share) : 0.0;
     const double left = blend(s->v, s->to_v, m, share, 2.0 * part->mass * aside, v);
-    blend(s->v + 3, s->to_v + 3, part->inertia, share, left, v + 3);
+    if (!is_way_unspun(unit, s)) {
+        blend(s->v + 3, s->to_v + 3, part->inertia, share, left, v + 3);
+        return CAL_OK;
+    }
+    cal_unspun_way way;
+    double turn[4], more[3], R[9];
+    find_unspun(unit, s, &way);
+    blend(way.w[0], way.w[1], part->inertia, share, left, v + 3);
+    cal_unspun_at(&way, s->t, turn, more);
+    cal_quaternion_matrix(turn, R);
+    cal_unrotate3(R, v + 3, v + 3);
     return CAL_OK;
 }
 
@@ -288,6 +384,10 @@ static const cal_group_member_ops free_member_ops = {.poses = free_poses,
                                                      .rate = free_rate,
                                                      .normalize = free_normalize,
                                                      .speed = free_speed,
+                                                     .unspin = free_unspin,
+                                                     .respin = free_respin,
+                                                     .sweep = free_sweep,
+                                                     .is_unspun = is_way_unspun,
                                                      .motion = free_motion,
                                                      .state = free_state,
                                                      .bounds = free_bounds,

@@ -66,6 +66,17 @@ double cal_curve_at(const double* b, int degree, double s, double* slope) {
     return degree > 0 ? (1.0 - s) * c[0] + s * c[1] : c[0];
 }
 
+double cal_curve_least(const double b[CAL_CUBIC_TERMS], double* s) {
+    const double d[3] = {b[1] - b[0], b[2] - b[1],
+                         b[3] - b[2]}; // its slope is 3 (d₀ (1 − s)² + 2 d₁ s (1 − s) + d₂ s²)
+    const double half = d[1] - d[0], root = half * half - (d[0] - 2.0 * d[1] + d[2]) * d[0];
+    const double at = root >= 0.0 && half + sqrt(root) != 0.0 ? -d[0] / (half + sqrt(root)) : -1.0;
+    if (!(at > 0.0 && at < 1.0)) return (double)INFINITY;
+    double slope;
+    *s = at;
+    return cal_curve_at(b, CAL_CUBIC, at, &slope);
+}
+
 void cal_curve_quaternion_at(const double* rows, int stride, int degree, double h, double t, double q[4], double w[3]) {
     double rate[4], spin[4], square = 0.0;
     for (int i = 0; i < 4; i++) {

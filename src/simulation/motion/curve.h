@@ -18,6 +18,8 @@ void cal_curve_hermite_quaternion(double h, const double* q, const double* w, co
                                   double* rows, int stride);
 // Value and slope (by s) at s.
 double cal_curve_at(const double* b, int degree, double s, double* slope);
+// The least value of a cubic between its ends, where it is less than at them, and at which s; infinite: nowhere.
+double cal_curve_least(const double b[CAL_CUBIC_TERMS], double* s);
 // A quaternion's direction, and the rate at which it turns, a time t after the beginning.
 void cal_curve_quaternion_at(const double* rows, int stride, int degree, double h, double t, double q[4], double w[3]);
 // By s.

@@ -35,9 +35,11 @@
 
 // The longest search of all tests of worlds (test_first_impact) looks 7,000 times; one that looks fourteen times as often does not end.
 enum { MOST_STEPS = 100000, MOST_DOUBLINGS = 24 };
-// What times of balls are rounded to: so many times what rounding makes of them, and no more than a share of a size over the speed.
+// What times of balls are rounded to, up: so many times what rounding makes of them, and no more than a share of a size over the speed, or than half
+// of the nanosecond (s) to which first impacts are found. The other half is left to rounding: 15 times that of a time of a day.
 #define ROUNDINGS 256.0
 #define SHARE 1e-9
+#define LATEST 5e-10
 // How far a body that is no ball goes in a piece at most, in its reaches: a few boxes (event/boxes.c), with each of which somebody may search from the
 // beginning of a piece.
 #define PIECE_WAY 8.0
@@ -258,7 +260,7 @@ double cal_hit_rounding(const cal_chase* c, const cal_hit* hit) {
 
 // What times of impact of balls in a window are rounded to, which depends on their motions alone: a multiple of what the rounding of places and
 // times makes of a time at the speed that they have at most, so that few of them are near to what they are rounded to; but not so much
-// that they get on by more than a share of a size in it. least: what time can resolve.
+// that they get on by more than a share of a size in it, or are late. least: what time can resolve.
 static double grain_of(const cal_chase* c, double begin, double end, double least) {
     double speed = 0.0, far = c->size, at[2][3] = {{0}};
     if (c->pair->kind == CAL_PAIR_GENERAL) return least;
@@ -272,7 +274,8 @@ static double grain_of(const cal_chase* c, double begin, double end, double leas
     }
     if (!(speed > 0.0)) return least;
     for (int i = 0; i < 3; i++) far += fmax(fabs(at[0][i]), fabs(at[1][i]));
-    return fmax(least, fmin(ROUNDINGS * DBL_EPSILON * (begin + far / speed), SHARE * c->size / speed));
+    const double most = fmin(SHARE * c->size / speed, LATEST);
+    return fmax(least, fmin(ROUNDINGS * DBL_EPSILON * (begin + far / speed), most));
 }
 
 // How far from a time that a search has found it is not known whether bodies touch: a few times what rounding can change, and more where
