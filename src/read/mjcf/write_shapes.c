@@ -211,7 +211,9 @@ void cal_mjcf_write_shape(cal_mjcf_writer* w, int number) {
     cal_text_unless(text, "pos", def->position, 3, 0.0);
     if (def->quaternion[0] != 1.0) cal_text_numbers(text, "quat", def->quaternion, 4);
     cal_text_number(text, "friction", def->friction);
-    const double category = def->collides ? (double)def->category : 0.0, mask = def->collides ? (double)def->mask : 0.0;
+    // Bits of an int, as they are read: -1 is all of them.
+    const double category = def->collides ? (double)(int32_t)def->category : 0.0,
+                 mask = def->collides ? (double)(int32_t)def->mask : 0.0;
     cal_text_unless(text, "contype", &category, 1, 1.0);
     cal_text_unless(text, "conaffinity", &mask, 1, 1.0);
     const double group = def->group, priority = def->priority;
