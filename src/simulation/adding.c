@@ -182,6 +182,10 @@ static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
         !cal_all_finite(def->angular_velocity, 3) || !cal_all_finite(def->center, 3) ||
         !cal_all_finite(def->inertia, 6) || !isfinite(def->mass) || !isfinite(def->density))
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: a number of its definition is not finite", name);
+    if (!isfinite(cal_dot3(def->position, def->position)) || !isfinite(cal_dot3(def->velocity, def->velocity)) ||
+        !isfinite(cal_dot3(def->angular_velocity, def->angular_velocity)))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%.60s is so far away, or so fast, that the square of that is no number", name);
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its quaternion is zero", name);
     if (def->slots < 0 || def->slots > 100000)
