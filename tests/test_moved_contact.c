@@ -253,7 +253,7 @@ static void drum_turns_balls_over(void** state) {
     }
     for (int i = 0; i < 20; i++) {
         const double at[3] = {0.12 * (i % 4) - 0.17, i / 4 % 2 == 0 ? 0.05 : -0.05, 0.12 * (i / 4) - 0.24};
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "ball %d", i);
         const int ball = add_body(builder, name, CAL_GROUND, at, 0.1, CAL_FREE, NULL, NULL, NULL);
         add_shape(builder, ball, CAL_SPHERE, none, 0.05, 0.0, 0.0, 0.2);
@@ -268,7 +268,7 @@ static void drum_turns_balls_over(void** state) {
         for (int i = 1; i <= 10; i++) cal_test_advance(world, 0.1 * i);
         expect_kept(world, "drum");
         for (int i = 0; i < 20; i++) {
-            char name[16];
+            char name[32];
             double at[3];
             snprintf(name, sizeof name, "ball %d", i);
             place_of(world, name, at, NULL);
