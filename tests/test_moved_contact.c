@@ -63,7 +63,7 @@ enum {
 static void expect_circle(cal_world* world, double bound, const char* where) {
     const double turn = 2.0 / 7.0 * turntable.rate, radius = 0.3 / turn;
     double most = 0.0;
-    for (int i = 1; i <= 50; i++) {
+    for (int i = 1; i <= (CAL_TEST_SANITIZED ? 10 : 50); i++) {
         double at[3];
         cal_test_advance(world, 0.1 * i);
         place_of(world, "ball", at, NULL);
@@ -221,7 +221,7 @@ static void arm_pushes_boxes(void** state) {
         def.forced_rollbacks = 0.1 * seed;
         def.seed = (uint64_t)seed;
         cal_world* world = cal_test_world_of(model, &def);
-        for (int i = 1; i <= 20; i++) {
+        for (int i = 1; i <= (CAL_TEST_SANITIZED ? 5 : 20); i++) {
             cal_test_advance(world, 0.1 * i);
             expect_kept(world, "arm");
         }
@@ -265,7 +265,7 @@ static void drum_turns_balls_over(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = 0.05 * seed;
         cal_world* world = cal_test_world_of(model, &def);
-        for (int i = 1; i <= 10; i++) cal_test_advance(world, 0.1 * i);
+        for (int i = 1; i <= (CAL_TEST_SANITIZED ? 2 : 10); i++) cal_test_advance(world, 0.1 * i);
         expect_kept(world, "drum");
         for (int i = 0; i < 20; i++) {
             char name[32];
