@@ -102,9 +102,13 @@ static const cal_shape_def* shape_of(const cal_sim_body* part, int piece) {
     return &part->shapes[shape >= 0 && shape < part->shape_count ? shape : 0];
 }
 
+// What sticks at this friction slides only where a force is within half a degree of the surface; beyond it the friction's cone is as good as a half-space, and
+// contact problems take a hundred times as long for it.
+static const double most_friction = 100.0;
+
 void cal_material(const cal_world* world, int a, int piece_a, int b, int piece_b, double* friction,
                   double* restitution) {
     const cal_shape_def *p = shape_of(&world->bodies[a], piece_a), *q = shape_of(&world->bodies[b], piece_b);
-    *friction = world->def.friction >= 0.0 ? world->def.friction : cal_shapes_friction(p, q);
+    *friction = fmin(world->def.friction >= 0.0 ? world->def.friction : cal_shapes_friction(p, q), most_friction);
     *restitution = world->def.restitution >= 0.0 ? world->def.restitution : fmax(p->restitution, q->restitution);
 }
