@@ -277,10 +277,7 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
         // Ensembles, and systems that touch others, have aba; implicit needs it.
         const bool free = r->kind == CAL_KIND_MODEL && strcmp(def->solver, "implicit") != 0;
         def->algorithm = free ? cal_algorithm_of(r->model) : "aba";
-        if (strcmp(def->algorithm, "assembly") != 0)
-            def->schedule = NULL;
-        else if (def->schedule == NULL)
-            def->schedule = "device";
+        def->schedule = strcmp(def->algorithm, "assembly") == 0 ? "device" : NULL;
     }
     if (!isnan(o->tol)) def->relative = o->tol;
     def->slow_band = (int)o->slow_band;
