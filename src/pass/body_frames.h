@@ -178,6 +178,41 @@ CAL_DEVICE static inline void cal_move_node(const cal_node* node, const cal_worl
     }
 }
 
+// The frame of a body in the world, from the motion of the node that carries it; NULL: the ground does.
+static inline void cal_mounted_pose(const cal_mount* mount, const cal_world_motion* carrier, double pose[7]) {
+    if (carrier == NULL) {
+        memcpy(pose, mount->offset, sizeof mount->offset);
+        cal_matrix_quaternion(mount->rotation, pose + 3);
+        return;
+    }
+    double rotation[9];
+    cal_rotate3(carrier->rotation, mount->offset, pose);
+    for (int i = 0; i < 3; i++) pose[i] += carrier->position[i];
+    cal_multiply33(carrier->rotation, mount->rotation, rotation);
+    cal_matrix_quaternion(rotation, pose + 3);
+}
+
+// A point of a body in the world.
+static inline void cal_mounted_point(const cal_mount* mount, const cal_world_motion* carrier, const double point[3],
+                                     double x[3]) {
+    cal_rotate3(mount->rotation, point, x);
+    for (int i = 0; i < 3; i++) x[i] += mount->offset[i];
+    cal_rotate3(carrier->rotation, x, x);
+    for (int i = 0; i < 3; i++) x[i] += carrier->position[i];
+}
+
+// Its velocity, and the body's angular velocity.
+static inline void cal_mounted_velocity(const cal_mount* mount, const cal_world_motion* carrier, const double point[3],
+                                        double velocity[6]) {
+    memset(velocity, 0, 6 * sizeof *velocity);
+    if (carrier == NULL) return;
+    double x[3];
+    cal_mounted_point(mount, carrier, point, x);
+    for (int i = 0; i < 3; i++) x[i] -= carrier->position[i];
+    cal_cross3(carrier->angular, x, velocity);
+    for (int i = 0; i < 3; i++) velocity[i] += carrier->linear[i], velocity[3 + i] = carrier->angular[i];
+}
+
 // The kernels that two programs share; node_doubles is the program's, of which the struct above is the beginning.
 // Writes cal_world_motion of the column's nodes, outbound.
 void cal_world_motion_column(const cal_context* context, int column, int node_doubles);

@@ -1,4 +1,5 @@
-// Jacobian of a point of a body: ẋ = J_v q̇, ω = J_ω q̇, from the poses that "kinematics" or "energy" left; and its velocity.
+// Poses of bodies from the motions of nodes that "kinematics" or "energy" left; the Jacobian of a point of a body, ẋ = J_v q̇, ω = J_ω q̇;
+// and its velocity.
 //
 // With A, x₀ the rotation and origin of an ancestor's node (the body's own included), and e a world axis that one of its
 // degrees of freedom turns about or slides along, its column is (e × (x − x₀), e) or (e, 0). e is a column of A, but for a
@@ -13,20 +14,14 @@ static void write_turn(const double A[9], int axis, const double arm[3], double*
     for (size_t i = 0; i < 3; i++) column[i * stride] = swing[i], column[(3 + i) * stride] = e[i];
 }
 
-// The motion of the node that carries a body, and where a point of the body is in the world. NULL: the ground carries it. *ready: the
-// state was executed, without which it has no rotations.
-static const cal_world_motion* find_point(const cal_state* state, int body, const double point[3], double x[3],
-                                          bool* ready) {
-    const cal_mount* mount = &state->plan->model->mounts[body];
+// The motion of the node that carries a body; NULL: the ground does. *ready: the state was executed, without which it has no
+// rotations.
+static const cal_world_motion* carrier_of(const cal_state* state, int body, bool* ready) {
+    const int node = state->plan->model->mounts[body].node;
     *ready = true;
-    if (mount->node < 0) return NULL;
-    const cal_world_motion* carrier =
-        cal_node_workspace(&state->context, mount->node, state->plan->program->node_doubles);
+    if (node < 0) return NULL;
+    const cal_world_motion* carrier = cal_node_workspace(&state->context, node, state->plan->program->node_doubles);
     *ready = cal_dot3(carrier->rotation, carrier->rotation) != 0.0;
-    cal_rotate3(mount->rotation, point, x);
-    for (int i = 0; i < 3; i++) x[i] += mount->offset[i];
-    cal_rotate3(carrier->rotation, x, x);
-    for (int i = 0; i < 3; i++) x[i] += carrier->position[i];
     return carrier;
 }
 
@@ -34,17 +29,18 @@ static bool has_body(const cal_state* state, int body) {
     return state->plan->program->fields & 1u << CAL_POSE && body >= 0 && body < state->plan->model->body_count;
 }
 
+void cal_state_body_pose(const cal_state* state, int body, double pose[7]) {
+    const cal_mount* mount = &state->plan->model->mounts[body];
+    const int doubles = state->plan->program->node_doubles;
+    cal_mounted_pose(mount, mount->node < 0 ? NULL : cal_node_workspace(&state->context, mount->node, doubles), pose);
+}
+
 cal_status cal_state_velocity(const cal_state* state, int body, const double point[3], double velocity[6]) {
     if (!state || !point || !velocity || !has_body(state, body)) return CAL_BAD_ARGUMENT;
-    double x[3];
     bool ready;
-    const cal_world_motion* carrier = find_point(state, body, point, x, &ready);
+    const cal_world_motion* carrier = carrier_of(state, body, &ready);
     if (!ready) return CAL_BAD_ARGUMENT;
-    memset(velocity, 0, 6 * sizeof *velocity);
-    if (!carrier) return CAL_OK;
-    for (int i = 0; i < 3; i++) x[i] -= carrier->position[i];
-    cal_cross3(carrier->angular, x, velocity);
-    for (int i = 0; i < 3; i++) velocity[i] += carrier->linear[i], velocity[3 + i] = carrier->angular[i];
+    cal_mounted_velocity(&state->plan->model->mounts[body], carrier, point, velocity);
     return CAL_OK;
 }
 
@@ -53,11 +49,13 @@ cal_status cal_state_jacobian(const cal_state* state, int body, const double poi
     const cal_model* model = state->plan->model;
     const cal_program* program = state->plan->program;
     const size_t size = (size_t)model->v_count;
-    double x[3];
     bool ready;
-    (void)find_point(state, body, point, x, &ready);
+    const cal_world_motion* carrier = carrier_of(state, body, &ready);
     if (!ready) return CAL_BAD_ARGUMENT;
     memset(jacobian, 0, 6 * size * sizeof(double));
+    if (!carrier) return CAL_OK;
+    double x[3];
+    cal_mounted_point(&model->mounts[body], carrier, point, x);
     for (int n = model->mounts[body].node; n >= 0; n = model->nodes[n].parent) {
         const cal_node* node = &model->nodes[n];
         const cal_world_motion* at = cal_node_workspace(&state->context, n, program->node_doubles);

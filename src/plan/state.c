@@ -306,22 +306,6 @@ cal_status cal_state_set(cal_state* state, cal_field field, const double* values
     }
 }
 
-// The frame of a body in the world, from its node's rotation (9, rows) and position (3) in the workspace.
-static void get_pose(const cal_state* state, int body, double pose[7]) {
-    const cal_mount* mount = &state->plan->model->mounts[body];
-    double rotation[9];
-    if (mount->node < 0) {
-        memcpy(pose, mount->offset, sizeof mount->offset);
-        cal_matrix_quaternion(mount->rotation, pose + 3);
-        return;
-    }
-    const double* node = state->context.workspace + (size_t)mount->node * (size_t)state->plan->program->node_doubles;
-    cal_rotate3(node, mount->offset, pose);
-    for (int i = 0; i < 3; i++) pose[i] += node[9 + i];
-    cal_multiply33(node, mount->rotation, rotation);
-    cal_matrix_quaternion(rotation, pose + 3);
-}
-
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values) {
     if (!state) return CAL_BAD_ARGUMENT;
     const cal_layout* layout = state->plan->layout;
@@ -342,7 +326,8 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
         for (int i = 0; i < layout->model->actuator_count; i++) values[i] = context->control[i];
         break;
     case CAL_POSE:
-        for (int body = 0; body < layout->model->body_count; body++) get_pose(state, body, values + 7 * (size_t)body);
+        for (int body = 0; body < layout->model->body_count; body++)
+            cal_state_body_pose(state, body, values + 7 * (size_t)body);
         break;
     case CAL_MOMENTUM: memcpy(values, context->result + 2, 6 * sizeof *values); break;
     case CAL_TENDON: cal_tendon_motions(context, state->plan->program->node_doubles, values); break;

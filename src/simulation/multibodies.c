@@ -146,17 +146,11 @@ static cal_status find_engine(const cal_world* world, const cal_model* model, co
 }
 
 static bool allocate(cal_multibody* m) {
-    const size_t bodies = (size_t)m->engine->body_count, v = (size_t)m->engine->v_count;
+    const size_t bodies = (size_t)m->engine->body_count;
     m->bodies = cal_allocate(bodies, sizeof *m->bodies);
     bool enough = m->bodies != NULL;
     m->known_count = bodies > CAL_MANY_LINKS ? 2 : CAL_KNOWN_LINKS;
-    for (int i = 0; i < m->known_count; i++) {
-        m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
-        m->known[i].numbers =
-            cal_allocate(3 + 2 * ((size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
-                         sizeof *m->known[i].numbers);
-        enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
-    }
+    for (int i = 0; i < m->known_count; i++) enough = cal_link_frames_create(&m->known[i], m->engine) && enough;
     return enough;
 }
 
@@ -323,10 +317,7 @@ void cal_multibody_free(cal_world* world, int index) {
     if (m->engine->current == m) m->engine->current = NULL;
     cal_multibody_model_release(m->engine);
     cal_domains_forget_engines(world);
-    for (int i = 0; i < m->known_count; i++) {
-        cal_free(m->known[i].links);
-        cal_free(m->known[i].numbers);
-    }
+    for (int i = 0; i < m->known_count; i++) cal_link_frames_destroy(&m->known[i]);
     void* const lists[] = {m->bodies, m->pushes, m->start};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     *m = (cal_multibody){.reuses = m->reuses + 1, .component = -1, .ground = -1};

@@ -43,8 +43,8 @@ double* cal_multibody_control(const cal_multibody* m, double* tau) { return tau 
 
 // --- Links --------------------------------------------------------------------------------------------------------------------
 
-static void place_link(const cal_world* world, const cal_multibody* m, int body, const double* pose, cal_motion* out) {
-    const cal_sim_body* part = &world->bodies[m->bodies[body]];
+void cal_multibody_place_link(const cal_multibody* m, int link, const double pose[7], cal_motion* out) {
+    const cal_sim_body* part = &m->world->bodies[m->bodies[link]];
     double R[9], center[3], quaternion[4];
     cal_quaternion_matrix(m->quaternion, R);
     cal_rotate3(R, pose, out->pose.position);
@@ -57,20 +57,11 @@ static void place_link(const cal_world* world, const cal_multibody* m, int body,
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
 }
 
-cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v,
-                               cal_motion* links) {
+cal_status cal_multibody_links(cal_multibody* m, const double* q, cal_motion* links) {
     cal_multibody_model* e = m->engine;
-    cal_status status = cal_multibody_model_place(e, q, v);
-    double R[9], rate[6];
-    cal_quaternion_matrix(m->quaternion, R);
-    for (int body = 0; status == CAL_OK && body < e->body_count; body++) {
-        place_link(world, m, body, e->poses + 7 * body, &links[body]);
-        if (v == NULL) continue;
-        // Of the centre of mass, since that is where a body's velocity is taken.
-        status = cal_state_velocity(e->kinematics_state, body, world->bodies[m->bodies[body]].offset, rate);
-        cal_rotate3(R, rate, links[body].u);
-        cal_rotate3(R, rate + 3, links[body].w);
-    }
+    const cal_status status = cal_multibody_model_place(e, q);
+    for (int link = 0; status == CAL_OK && link < e->body_count; link++)
+        cal_multibody_place_link(m, link, e->poses + 7 * link, &links[link]);
     return status;
 }
 
@@ -87,22 +78,21 @@ void cal_multibody_forget(cal_multibody* m, double from) {
 
 cal_status cal_multibody_motion(cal_world* world, int component, int link, double from, double time, cal_motion* out) {
     cal_multibody* m = world->components[component].multibody;
-    cal_multibody_model* e = m->engine;
     // What is known is of the motion that holds at its time; that of another piece is not kept.
     const bool holds = cal_multibody_holds(world, component, from, time);
     for (int i = 0; holds && i < m->known_count; i++)
         if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time == time) {
-            *out = m->known[i].links[link];
+            *out = *cal_link_frames_find(m, &m->known[i], link);
             return CAL_OK;
         }
     cal_links* known = cal_multibody_forgotten(m);
-    double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count;
-    cal_status status = cal_multibody_state(world, component, holds ? time : from, time, true, q, v);
-    if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, known->links);
+    const cal_status status =
+        cal_multibody_state(world, component, holds ? time : from, time, true, known->q, known->v);
     if (status != CAL_OK) return status;
     known->source = holds ? CAL_LINKS_ALONE : CAL_LINKS_UNKNOWN;
     known->time = time;
-    *out = known->links[link];
+    cal_link_frames_begin(m, known);
+    *out = *cal_link_frames_find(m, known, link);
     return CAL_OK;
 }
 
@@ -180,16 +170,15 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
     const size_t row_size = row_of(m, span, row) * sizeof *row;
     for (int i = 0; i < m->known_count; i++)
         if (m->known[i].source == CAL_LINKS_BETWEEN && cal_same_bits(m->known[i].numbers, row, row_size)) {
-            *out = m->known[i].links[link];
+            *out = *cal_link_frames_find(m, &m->known[i], link);
             return CAL_OK;
         }
     cal_links* known = cal_multibody_forgotten(m);
     memcpy(known->numbers, row, row_size);
-    double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
-    cal_status status = cal_multibody_numbers(m, span, at_q, at_rate);
-    if (status == CAL_OK) status = cal_multibody_links(m->world, m, at_q, at_rate, known->links);
+    const cal_status status = cal_multibody_numbers(m, span, known->q, known->v);
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
-    *out = known->links[link];
+    cal_link_frames_begin(m, known);
+    *out = *cal_link_frames_find(m, known, link);
     return status;
 }
 
@@ -200,10 +189,10 @@ static bool is_bowed(const cal_multibody_model* e, const cal_member_span* span) 
 }
 
 // Those of the way; or where it is bowed from one state's to the other's in proportion to time, as constraints allow it there.
-cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* span, double* v) {
+cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* span, double* q, double* v) {
     cal_multibody_model* e = m->engine;
     const double share = span->t / span->length;
-    double *q = e->work + 10 * (e->q_count + e->v_count), *rate = q + e->q_count;
+    double* rate = e->work + 10 * (e->q_count + e->v_count);
     const cal_status status = cal_multibody_numbers(m, span, q, rate);
     if (status != CAL_OK) return status;
     const bool blends = !(span->t > 0.0) || is_bowed(e, span);
@@ -212,14 +201,13 @@ cal_status cal_multibody_shown_numbers(cal_multibody* m, const cal_member_span* 
 }
 
 cal_status cal_multibody_shown_speeds(cal_multibody* m, int link, const cal_member_span* span, cal_motion* motion) {
-    cal_multibody_model* e = m->engine;
-    double *q = e->work + 10 * (e->q_count + e->v_count), *v = e->work + 6 * (e->q_count + e->v_count);
-    cal_status status = cal_multibody_shown_numbers(m, span, v); // leaves q there
-    const cal_links* at = cal_multibody_forgotten(m);
-    if (status == CAL_OK) status = cal_multibody_links(m->world, m, q, v, at->links);
+    cal_links* at = cal_multibody_forgotten(m);
+    const cal_status status = cal_multibody_shown_numbers(m, span, at->q, at->v);
     if (status != CAL_OK) return status;
-    memcpy(motion->u, at->links[link].u, sizeof motion->u);
-    memcpy(motion->w, at->links[link].w, sizeof motion->w);
+    cal_link_frames_begin(m, at);
+    const cal_motion* shown = cal_link_frames_find(m, at, link);
+    memcpy(motion->u, shown->u, sizeof motion->u);
+    memcpy(motion->w, shown->w, sizeof motion->w);
     return CAL_OK;
 }
 

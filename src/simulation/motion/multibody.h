@@ -45,7 +45,8 @@ cal_status cal_multibody_numbers(struct cal_multibody* m, const struct cal_membe
 cal_status cal_multibody_between(struct cal_multibody* m, int link, const struct cal_member_span* span,
                                  cal_motion* out);
 // The speeds that are shown on a bowed way (contact/group.h): v, and those of a link.
-cal_status cal_multibody_shown_numbers(struct cal_multibody* m, const struct cal_member_span* span, double* v);
+cal_status cal_multibody_shown_numbers(struct cal_multibody* m, const struct cal_member_span* span, double* q,
+                                       double* v);
 cal_status cal_multibody_shown_speeds(struct cal_multibody* m, int link, const struct cal_member_span* span,
                                       struct cal_motion* motion);
 void cal_multibody_bounds_between(const struct cal_multibody* m, const struct cal_member_span* span, double* out);

@@ -37,6 +37,7 @@ typedef struct cal_multibody_model {
     cal_state *aba_state, *crba_state, *kinematics_state, *energy_state;
     cal_push_paths paths;
     int q_count, v_count, body_count;
+    int* path;                // of a node, from it to the root
     double *poses, *placed_q; // 7 a body, of the last kinematics, and its q
     bool placed;
     double* jacobian;      // 6 × v
@@ -54,7 +55,7 @@ typedef struct cal_multibody_model {
         *inputs; // of who uses it; what its motors take at the time of the last accelerations (model/activation.h)
 } cal_multibody_model;
 
-// Where all links are, and what that was computed from.
+// Where links are, and what that is computed from.
 typedef enum cal_links_source {
     CAL_LINKS_UNKNOWN,
     CAL_LINKS_ALONE,  // the multibody's own state at a time
@@ -66,7 +67,10 @@ typedef struct cal_links {
     cal_links_source source;
     double time;
     double* numbers;
-    cal_motion* links;
+    double *q, *v;                  // at which they are
+    cal_motion* links;              // those that somebody asked for
+    struct cal_world_motion* nodes; // on their paths from the root
+    bool* found;                    // links, then nodes
 } cal_links;
 
 // Where the numbers of a state are (multibody_flight.c).
@@ -125,11 +129,17 @@ cal_status cal_multibody_state(cal_world* world, int component, double from, dou
                                double* v);
 // The same, whoever is in charge of the multibody then.
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
-// Poses and velocities of all links for given q and v; v may be NULL: poses alone.
-cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links);
-// Poses of all bodies at q in e->poses, and the kinematics from which Jacobians, and with v velocities,
-// follow; nothing to do where poses alone are asked for and there already.
-cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, const double* v);
+// Poses of all links at q.
+cal_status cal_multibody_links(cal_multibody* m, const double* q, cal_motion* links);
+// Of one, from that of its body in the model.
+void cal_multibody_place_link(const cal_multibody* m, int link, const double pose[7], cal_motion* out);
+// Where links are at one time, as far as somebody asked for them (link_frames.c). begin: q and v were written.
+bool cal_link_frames_create(cal_links* at, const cal_multibody_model* e);
+void cal_link_frames_destroy(cal_links* at);
+void cal_link_frames_begin(const cal_multibody* m, cal_links* at);
+const cal_motion* cal_link_frames_find(const cal_multibody* m, cal_links* at, int link);
+// Poses of all bodies at q in e->poses, and the kinematics from which Jacobians follow; nothing to do where they are there already.
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q);
 // Kinetic and potential energy.
 cal_status cal_multibody_model_energy(cal_multibody_model* e, const double* q, const double* v, double out[2]);
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out); // v × v

@@ -85,11 +85,10 @@ bool cal_loops_are_loose(const cal_multibody_model* e) {
 
 // --- At the start -----------------------------------------------------------------------------------------------------------
 
-static cal_status find_moved(cal_world* world, cal_multibody* m, const double* before, const double* q,
-                             cal_motion* links) {
+static cal_status find_moved(cal_multibody* m, const double* before, const double* q, cal_motion* links) {
     const int count = m->engine->body_count;
-    cal_status status = cal_multibody_links(world, m, before, NULL, links);
-    if (status == CAL_OK) status = cal_multibody_links(world, m, q, NULL, links + count);
+    cal_status status = cal_multibody_links(m, before, links);
+    if (status == CAL_OK) status = cal_multibody_links(m, q, links + count);
     for (int i = 0; status == CAL_OK && i < count; i++) {
         double way[3];
         for (int k = 0; k < 3; k++) way[k] = links[count + i].pose.position[k] - links[i].pose.position[k];
@@ -123,7 +122,7 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
                 cal_fail(error, status, "constraint %.60s of %.60s stays %s by %g at the start: begin nearer to it",
                          cal_model_constraint_name(e->model, open ? left.error_of : left.speed_of, name, sizeof name),
                          body, open ? "open" : "broken", open ? left.error : left.speed);
-        if (status == CAL_OK) status = find_moved(world, m, before, q, links);
+        if (status == CAL_OK) status = find_moved(m, before, q, links);
     } else {
         status = cal_fail(error, status, "out of memory for a multibody");
     }

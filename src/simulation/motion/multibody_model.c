@@ -25,6 +25,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_machine_destroy(e->machine);
     cal_loops_destroy(e);
     cal_constraints_destroy(e->inertia);
+    cal_free(e->path);
     cal_free(e->poses);
     cal_free(e->placed_q);
     cal_free(e->jacobian);
@@ -95,6 +96,7 @@ double cal_stopped_joint_gap(const cal_stopped_joint* joint, const double* q, do
 
 static bool allocate(cal_multibody_model* e) {
     const size_t q = (size_t)e->q_count, v = (size_t)e->v_count;
+    e->path = cal_allocate((size_t)e->model->node_count + 1, sizeof *e->path);
     e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
     e->placed_q = cal_allocate(q + 1, sizeof(double));
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
@@ -104,8 +106,8 @@ static bool allocate(cal_multibody_model* e) {
     e->scale = cal_allocate(q + v + 1, sizeof(double));
     e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
     e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));
-    return e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL &&
-           e->work != NULL && e->scale != NULL && e->drive != NULL && e->inputs != NULL;
+    return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL &&
+           e->factor != NULL && e->work != NULL && e->scale != NULL && e->drive != NULL && e->inputs != NULL;
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
@@ -167,11 +169,10 @@ cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time,
     return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
 }
 
-cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, const double* v) {
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q) {
     const size_t size = (size_t)e->q_count * sizeof *q;
-    if (v == NULL && e->placed && cal_same_bits(e->placed_q, q, size)) return CAL_OK;
+    if (e->placed && cal_same_bits(e->placed_q, q, size)) return CAL_OK;
     cal_status status = cal_state_set(e->kinematics_state, CAL_Q, q);
-    if (status == CAL_OK && v != NULL) status = cal_state_set(e->kinematics_state, CAL_V, v);
     if (status == CAL_OK) status = cal_plan_execute(e->kinematics, e->kinematics_state, NULL);
     if (status == CAL_OK) status = cal_state_get(e->kinematics_state, CAL_POSE, e->poses);
     e->placed = status == CAL_OK;

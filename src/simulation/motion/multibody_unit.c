@@ -17,7 +17,7 @@
 // The Jacobian of a point of the world that belongs to a link: 3 × v, rows, in the world's axes.
 static cal_status point_jacobian(cal_multibody* m, const double* q, int link, const double point[3], double* out) {
     cal_multibody_model* e = m->engine;
-    cal_status status = cal_multibody_model_place(e, q, NULL);
+    cal_status status = cal_multibody_model_place(e, q);
     if (status != CAL_OK) return status;
     double R[9], local[3], body_R[9];
     cal_quaternion_matrix(m->quaternion, R);
@@ -214,7 +214,7 @@ static cal_status unit_poses(const cal_group_member* unit, const double* q, doub
     cal_multibody* m = self_of(unit);
     cal_multibody_model* e = m->engine;
     const cal_links* at = cal_multibody_forgotten(m);
-    const cal_status status = cal_multibody_links(m->world, m, q, NULL, at->links);
+    const cal_status status = cal_multibody_links(m, q, at->links);
     for (int i = 0; status == CAL_OK && i < e->body_count; i++) {
         memcpy(poses + 7 * i, at->links[i].pose.position, 3 * sizeof *poses);
         memcpy(poses + 7 * i + 3, at->links[i].quaternion, 4 * sizeof *poses);
@@ -383,7 +383,9 @@ static void unit_bounds(const cal_group_member* unit, const cal_member_span* spa
 static cal_status unit_shown_numbers(const cal_group_member* unit, const cal_world* world, const cal_member_span* span,
                                      double* v) {
     (void)world;
-    return cal_multibody_shown_numbers(self_of(unit), span, v);
+    const cal_multibody_model* e = self_of(unit)->engine;
+    double* q = e->work + 6 * (e->q_count + e->v_count);
+    return cal_multibody_shown_numbers(self_of(unit), span, q, v);
 }
 
 static cal_status unit_shown_speeds(const cal_group_member* unit, const cal_world* world, int body,
