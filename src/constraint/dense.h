@@ -2,7 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
-// L in place (lower triangle, rows of n; what is above it is used for work); false: not positive definite.
+// L in place (lower triangle, rows of n, and its transpose above the diagonal); false: not positive definite.
 bool cal_dense_factor(double* A, int n);
 void cal_dense_solve(const double* L, int n, double* x); // x ← A⁻¹ x
 void cal_dense_lower(const double* L, int n, double* x); // x ← L⁻¹ x

@@ -104,6 +104,7 @@ static void times_stiffness(const double* G, const double* J, int n, double* lef
 CAL_WIDE_INLINE void add_product(const double* J, int n, const double* left, int m, bool below, double* restrict out) {
     for (int r = 0; r < n; r++) {
         const double a = J[r], b = J[n + r], c = J[2 * n + r];
+        if (a == 0.0 && b == 0.0 && c == 0.0) continue; // a joint that does not carry the link
         const int end = below ? r + 1 : m;
         for (int k = 0; k < end; k++) out[r * m + k] += a * left[k] + b * left[m + k] + c * left[2 * m + k];
     }
