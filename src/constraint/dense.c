@@ -3,18 +3,46 @@
 #include "base/wide.h"
 #include <math.h>
 
-// Column after column is taken off what is left of the matrix: sums that do not wait for each other, and a compiler can make
-// lanes of them. For that each column is copied to the row above the diagonal.
+enum { PANEL = 4, WIDEST = 8 };
+
+// A row of a panel, left of the diagonal: what the panel's columns before leave of each of its numbers, over their diagonal.
+CAL_WIDE_INLINE void finish_row(const double* top, int n, int count, double* left) {
+    for (int j = 0; j < count; j++) {
+        double rest = left[j];
+        for (int k = 0; k < j; k++) rest -= left[k] * top[k * n + j];
+        left[j] = rest / top[j * n + j];
+    }
+}
+
+// The rows of a panel themselves; false: not positive definite. Rows above the diagonal get a copy of the columns.
+CAL_WIDE_INLINE bool factor_top(double* top, int n, int count) {
+    for (int i = 0; i < count; i++) {
+        double* left = top + i * n;
+        finish_row(top, n, i, left);
+        for (int k = 0; k < i; k++) top[k * n + i] = left[k], left[i] -= left[k] * left[k];
+        if (!(left[i] > 0.0)) return false;
+        left[i] = sqrt(left[i]);
+    }
+    return true;
+}
+
+// Columns are finished and taken off what is left of the matrix four in one go, each number one after the other: lanes of numbers that do not
+// wait for each other. For that each column is copied to the row above the diagonal.
 CAL_WIDE static bool factor_dense(double* A, int n) {
-    for (int k = 0; k < n; k++) {
-        double* row = A + k * n;
-        if (!(row[k] > 0.0)) return false;
-        row[k] = sqrt(row[k]);
-        for (int i = k + 1; i < n; i++) row[i] = A[i * n + k] /= row[k];
-        for (int i = k + 1; i < n; i++) {
+    for (int k = 0; k < n; k += PANEL) {
+        double* top = A + k * n + k;
+        if (n - k < PANEL) return factor_top(top, n, n - k);
+        if (!factor_top(top, n, PANEL)) return false;
+        const double *a = A + k * n, *b = a + n, *c = b + n, *d = c + n;
+        for (int i = k + PANEL; i < n; i++) {
             double* left = A + i * n;
-            const double factor = left[k];
-            for (int j = k + 1; j <= i; j++) left[j] -= factor * row[j];
+            finish_row(top, n, PANEL, left + k);
+            for (int m = 0; m < PANEL; m++) A[(k + m) * n + i] = left[k + m];
+            const double f = left[k], g = left[k + 1], h = left[k + 2], e = left[k + 3];
+            // To the end of a lane: what is above the diagonal is copied there later.
+            const int whole = (i / WIDEST + 1) * WIDEST, end = whole < n ? whole : n;
+            CAL_INDEPENDENT
+            for (int j = k + PANEL; j < end; j++) left[j] = left[j] - f * a[j] - g * b[j] - h * c[j] - e * d[j];
         }
     }
     return true;
