@@ -60,20 +60,28 @@ CAL_WIDE static void lower_dense(const double* restrict L, int n, double* restri
     }
 }
 
-CAL_WIDE static void upper_dense(const double* restrict L, int n, double* restrict x) {
-    for (int k = n - 1; k >= 0; k--) {
-        const double* row = L + k * n;
-        x[k] /= row[k];
-        const double factor = x[k];
-        for (int i = 0; i < k; i++) x[i] -= factor * row[i];
+void cal_dense_lower(const double* L, int n, double* x) { lower_dense(L, n, x); }
+
+// Each sum is a chain; those of all vectors go side by side.
+static inline void upper_of(const double* L, int n, int count, double* x) {
+    for (int i = n - 1; i >= 0; i--) {
+        const double* column = L + i * n;
+        double sum[CAL_DENSE_VECTORS];
+        for (int m = 0; m < count; m++) sum[m] = x[m * n + i];
+        for (int k = i + 1; k < n; k++)
+            for (int m = 0; m < count; m++) sum[m] -= column[k] * x[m * n + k];
+        for (int m = 0; m < count; m++) x[m * n + i] = sum[m] / column[i];
     }
 }
 
-void cal_dense_lower(const double* L, int n, double* x) { lower_dense(L, n, x); }
-
-void cal_dense_upper(const double* L, int n, double* x) { upper_dense(L, n, x); }
+void cal_dense_upper(const double* L, int n, double* x) { upper_of(L, n, 1, x); }
 
 void cal_dense_solve(const double* L, int n, double* x) {
     cal_dense_lower(L, n, x);
     cal_dense_upper(L, n, x);
+}
+
+void cal_dense_solve_vectors(const double* L, int n, double* x) {
+    for (int m = 0; m < CAL_DENSE_VECTORS; m++) cal_dense_lower(L, n, x + m * n);
+    upper_of(L, n, CAL_DENSE_VECTORS, x);
 }

@@ -239,14 +239,13 @@ void cal_problem_answer(cal_problem* p, cal_contact_row* touch) {
         if (touch->unit[side] < 0) continue;
         const int unit = touch->unit[side], n = p->size[unit];
         const double* J = touch->jacobian[side];
-        for (int r = 0; r < 3; r++) {
-            double* answer = touch->answer[side] + r * n;
-            memcpy(answer, J + r * n, (size_t)n * sizeof *J);
-            if (p->diagonal_mass[unit])
-                for (int k = 0; k < n; k++) answer[k] /= p->mass[p->mass_at[unit] + k * (n + 1)];
-            else
-                cal_dense_solve(p->mass_factor + p->mass_at[unit], n, answer);
-        }
+        double* answer = touch->answer[side];
+        memcpy(answer, J, (size_t)(CAL_FRAME_ROWS * n) * sizeof *J);
+        if (!p->diagonal_mass[unit])
+            cal_dense_solve_vectors(p->mass_factor + p->mass_at[unit], n, answer);
+        else
+            for (int r = 0; r < CAL_FRAME_ROWS; r++)
+                for (int k = 0; k < n; k++) answer[r * n + k] /= p->mass[p->mass_at[unit] + k * (n + 1)];
         for (int r = 0; r < 3; r++)
             for (int c = 0; c < 3; c++)
                 for (int k = 0; k < n; k++) touch->own[3 * r + c] += J[r * n + k] * touch->answer[side][c * n + k];
