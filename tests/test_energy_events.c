@@ -40,6 +40,15 @@ static void a_ball_loses_at_each_bounce_what_restitution_says(void** state) {
     cal_world_destroy(world);
 }
 
+// Nothing is exchanged but what rounds, collision after collision, and that is no error.
+static void a_gas_of_balls_balances_to_rounding(void** state) {
+    (void)state;
+    cal_world* world = cal_test_scene("atoms:n=300", NULL);
+    const cal_energy_balance balance = balance_at(world, 1.0);
+    assert_true(balance.error != 0.0 && balance.relative == 0.0);
+    cal_world_destroy(world);
+}
+
 // A block with speed v on a floor: friction takes μ m g x, and when it stands all of m v²/2 is lost.
 static void a_block_that_slides_to_rest_loses_its_energy(void** state) {
     (void)state;
@@ -212,6 +221,7 @@ static void forced_rollbacks_and_snapshots_change_no_flow(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ball_loses_at_each_bounce_what_restitution_says),
+        cmocka_unit_test(a_gas_of_balls_balances_to_rounding),
         cmocka_unit_test(a_block_that_slides_to_rest_loses_its_energy),
         cmocka_unit_test(a_lift_does_the_work_of_lifting),
         cmocka_unit_test(a_pull_on_a_free_body_does_force_times_way),

@@ -58,6 +58,7 @@ static cal_status read_now(cal_world* world, cal_reading* out) {
                          .kinetic = report.kinetic,
                          .potential = report.potential,
                          .steps = report.series + report.group_steps,
+                         .impacts = report.collisions,
                          .tolerance = report.group_steps > 0 ? sqrt(world->def.group_tolerance) : world->def.tolerance,
                          .floor = find_floor(world),
                          .can_flow = true};

@@ -53,8 +53,8 @@ void cal_account_read(cal_account* a, const cal_reading* now, cal_energy_balance
     out->flows |= flows->moved != base->moved || flows->loss != base->loss;
     out->exchanged = fmax(fmax(flows->moved - base->moved, fmax(out->loss, fabs(out->closing))), a->most - a->least);
     out->error = total - a->start - out->work + out->loss - out->closing;
-    const double rounding =
-        (double)(now->steps - a->steps + 1) * DBL_EPSILON * (fabs(a->start) + fabs(total) + out->exchanged);
+    const double rounding = (double)(now->steps - a->steps + now->impacts + 1) * DBL_EPSILON *
+                            (fabs(a->start) + fabs(total) + out->exchanged);
     out->relative = fabs(out->error) <= rounding ? 0.0 : out->error / out->exchanged;
     out->justified =
         out->exchanged > 0.0 ? find_justified(a, now, out->exchanged, rounding) / out->exchanged : (double)INFINITY;

@@ -15,7 +15,7 @@
 // whose root mean square is 1 cannot do more. Steps that err at random add up to √n times all that; what is systematic is
 // more, and worth a line. T is at most the least that was seen and what was exchanged. A fixed step h has no tolerance: it resolves
 // flows to one step, h times the fastest change of kinetic energy seen, and one step alone says nothing. Rounding is beside both:
-// n ε |E|.
+// n ε |E|, with the impacts of a world among the n.
 //
 // A run has exploded where the error is of the order of the energy that was exchanged, more than 1/√10 of it, and not just what the
 // tolerance makes of a motion that is next to nothing, or that goes on unchanged, as a flywheel's (√n (2 τ T₀ + τ² U + τ G), with T₀
@@ -41,6 +41,7 @@ typedef struct cal_reading {
     double time, kinetic, potential;
     cal_flows flows;
     int64_t steps;
+    int64_t impacts;  // of a world since it began: each rounds as a step does
     double tolerance; // 0: steps have a fixed size
     double step;      // that size
     double floor;     // what is no motion by another measure, J
