@@ -49,6 +49,7 @@ cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_pat
     *out = (cal_joint_path){
         .node = node,
         .steps = (int)steps,
+        .segments = (length + (int)steps - 1) / (int)steps,
         .constants = cal_allocate(steps * CAL_JOINT_PATH_CONSTANTS * CAL_JOINT_PATH_LANES, sizeof(double)),
         .q = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
         .v = cal_allocate(steps * CAL_JOINT_PATH_LANES, sizeof(int32_t)),
@@ -80,6 +81,43 @@ static double larger_size(double size, const double* numbers, int count) {
 cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2,
     cal_joint_path_segments_w4, cal_joint_path_segments_w8;
 
+enum { LANES = CAL_JOINT_PATH_LANES, EXTENT = CAL_SEGMENT_EXTENT * LANES, SPEED = CAL_SEGMENT_SPEED * LANES };
+
+// Where a segment begins, its lane's first number given.
+static inline void put_begin(const cal_joint_path* path, const double* R, const double* origin, const double* moving,
+                             double* begin) {
+    for (int i = 0; i < 9; i++) begin[i * LANES] = R[3 * (i % 3) + i / 3];
+    for (int i = 0; i < 3; i++) begin[(CAL_BEGIN_ORIGIN + i) * LANES] = path->base[i] + origin[i];
+    for (int i = 0; i < 6; i++) begin[(CAL_BEGIN_ANGULAR + i) * LANES] = moving[i];
+}
+
+static inline void take3(const double* segment, int first, double out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = segment[(first + i) * LANES];
+}
+
+// Puts a segment behind those before it, its lane's first number given.
+static inline void add_segment(const double* segment, int rates, double R[9], double origin[3],
+                               double moving[1 + CAL_JOINT_PATH_RATES][6]) {
+    double own[3], turn[9], product[9], way[3], lever[3], turned[3], moved[3];
+    take3(segment, CAL_SEGMENT_ORIGIN, own);
+    cal_rotate3(R, own, way);
+    for (int k = 0; k <= rates; k++) {
+        take3(segment, CAL_SEGMENT_RATES + 6 * k, own);
+        cal_rotate3(R, own, turned);
+        take3(segment, CAL_SEGMENT_RATES + 6 * k + 3, own);
+        cal_rotate3(R, own, moved);
+        cal_cross3(moving[k], way, lever);
+        for (int i = 0; i < 3; i++) {
+            moving[k][3 + i] += lever[i] + moved[i];
+            moving[k][i] += turned[i];
+        }
+    }
+    for (int i = 0; i < 3; i++) origin[i] += way[i];
+    for (int i = 0; i < 9; i++) turn[i] = segment[(CAL_SEGMENT_TURN + 3 * (i % 3) + i / 3) * LANES];
+    cal_multiply33(R, turn, product);
+    memcpy(R, product, sizeof product);
+}
+
 void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
                          const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out) {
     static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
@@ -88,31 +126,19 @@ void cal_joint_path_move(const cal_joint_path* path, int variant, const double* 
            moving[1 + CAL_JOINT_PATH_RATES][6] = {{0.0}};
     kernels[variant](path, q, v, rates, segments);
     out->extent = out->speed = 1.0;
-    for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) {
-        double* begin = out->begins + s;
-        for (int i = 0; i < 9; i++) begin[i * CAL_JOINT_PATH_LANES] = R[3 * (i % 3) + i / 3];
-        for (int i = 0; i < 3; i++) begin[(CAL_BEGIN_ORIGIN + i) * CAL_JOINT_PATH_LANES] = path->base[i] + origin[i];
-        for (int i = 0; i < 6; i++) begin[(CAL_BEGIN_ANGULAR + i) * CAL_JOINT_PATH_LANES] = moving[0][i];
-        double own[CAL_SEGMENT_COUNT] = {0.0}, turn[9], product[9], way[3], lever[3], turned[3], moved[3];
-        const int count = CAL_SEGMENT_RATES + 6 * (1 + rates->count);
-        for (int i = 0; i < count; i++) own[i] = segments[i * CAL_JOINT_PATH_LANES + s];
-        for (int i = 0; i < 9; i++) turn[i] = own[CAL_SEGMENT_TURN + 3 * (i % 3) + i / 3];
-        cal_rotate3(R, own + CAL_SEGMENT_ORIGIN, way);
-        for (int k = 0; k <= rates->count; k++) {
-            const double* of = own + CAL_SEGMENT_RATES + 6 * k;
-            cal_cross3(moving[k], way, lever);
-            cal_rotate3(R, of, turned);
-            cal_rotate3(R, of + 3, moved);
-            for (int i = 0; i < 3; i++) {
-                moving[k][3 + i] += lever[i] + moved[i];
-                moving[k][i] += turned[i];
-            }
-        }
-        for (int i = 0; i < 3; i++) origin[i] += way[i];
-        cal_multiply33(R, turn, product);
+    for (int s = 0; s < path->segments; s++) {
+        put_begin(path, R, origin, moving[0], out->begins + s);
+        add_segment(segments + s, rates->count, R, origin, moving);
+        out->extent = larger_size(larger_size(out->extent, segments + s + EXTENT, 1), origin, 3);
+        out->speed = larger_size(larger_size(out->speed, segments + s + SPEED, 1), moving[0], 6);
+    }
+    // The other segments are empty: they turn by I, which changes no number, but signs of zeros, and those the first time only.
+    for (int s = path->segments; s < CAL_JOINT_PATH_LANES; s++) put_begin(path, R, origin, moving[0], out->begins + s);
+    if (path->segments < CAL_JOINT_PATH_LANES) {
+        static const double unit[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+        double product[9];
+        cal_multiply33(R, unit, product);
         memcpy(R, product, sizeof R);
-        out->extent = larger_size(larger_size(out->extent, own + CAL_SEGMENT_EXTENT, 1), origin, 3);
-        out->speed = larger_size(larger_size(out->speed, own + CAL_SEGMENT_SPEED, 1), moving[0], 6);
     }
     memcpy(motion->rotation, R, sizeof motion->rotation);
     memcpy(motion->base, path->base, sizeof motion->base);

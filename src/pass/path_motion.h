@@ -16,6 +16,7 @@ enum { CAL_BEGIN_ORIGIN = 9, CAL_BEGIN_ANGULAR = 12, CAL_BEGIN_LINEAR = 15, CAL_
 
 typedef struct cal_joint_path {
     int node, steps; // its end; joints of each segment, in the last ones fewer
+    int segments;    // that have joints: the first ones
     bool slides;     // some joint does
     bool spatial;    // or its joints are not hinges in one plane, whose axes are parallel
     double base[3];
