@@ -332,6 +332,7 @@ static void failures_stay_alone(void** state) {
         bad.sim.force = spoil;
         bad.sim.user = &lost;
         compare_others(model, &good, &bad, lost, 0.0);
+        compare_others(model, &good, &good, lost, 1e200);
     }
     cal_machine_destroy(threads);
     cal_model_destroy(model);
@@ -378,6 +379,63 @@ static void steps_and_forward_dynamics_spread(void** state) {
     }
     cal_test_close(&engine);
     free(q), free(v), free(qdd[0]), free(qdd[1]);
+    cal_model_destroy(model);
+}
+
+// A block that slides, and stops once: an event.
+static cal_model* sliding_block(void) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def line = cal_default_joint_def();
+    body.mass = 1.0;
+    line.kind = CAL_PRISMATIC, line.axis[0] = 1.0, line.axis[2] = 0.0;
+    line.friction_loss = 1.0, line.initial_v[0] = 0.1;
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &line);
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// So many events at one time that a simulation which had them all would not get on.
+static void turns_leave_no_trace(void** state) {
+    (void)state;
+    cal_model* model = sliding_block();
+    cal_sim* sim = NULL;
+    cal_ensemble_def def = cal_default_ensemble_def();
+    def.count = 150;
+    def.sim.solver = "rkf";
+    assert_int_equal(cal_sim_create(model, &def.sim, &sim, NULL), CAL_OK);
+    cal_ensemble* ensemble = make_ensemble(model, &def);
+    cal_test_advance_sim(sim, 0.2);
+    advance(ensemble, 0.2);
+    for (int i = 0; i < def.count; i++) {
+        double q, v;
+        cal_ensemble_get(ensemble, i, &q, &v);
+        assert_true(q == *cal_sim_q(sim) && v == *cal_sim_v(sim));
+    }
+    cal_ensemble_destroy(ensemble);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// What is alike of closed loops is there once per worker, however many instances there are.
+static void instances_share_what_is_alike(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("fourbar");
+    int64_t made[2];
+    for (int i = 0; i < 2; i++) {
+        const int64_t before = cal_live_allocations();
+        cal_ensemble_def def = cal_default_ensemble_def();
+        def.count = i ? 300 : 3;
+        def.sim.solver = "rk4";
+        cal_ensemble* ensemble = make_ensemble(model, &def);
+        advance(ensemble, 0.002);
+        made[i] = cal_live_allocations() - before;
+        cal_ensemble_destroy(ensemble);
+    }
+    assert_true(made[0] == made[1]);
     cal_model_destroy(model);
 }
 
@@ -510,6 +568,8 @@ int main(void) {
         cmocka_unit_test(instances_have_clocks),
         cmocka_unit_test(failures_stay_alone),
         cmocka_unit_test(steps_and_forward_dynamics_spread),
+        cmocka_unit_test(turns_leave_no_trace),
+        cmocka_unit_test(instances_share_what_is_alike),
         cmocka_unit_test(noise_keeps_loops_closed),
         cmocka_unit_test(machines_share_each_instance),
         cmocka_unit_test(mistakes_are_named),
