@@ -38,7 +38,7 @@ typedef struct cal_joint_path_motion {
     double answers[6 * CAL_JOINT_PATH_RATES]; // angular and linear velocity of the end for each of the rates
     double extent,
         speed; // the largest of the numbers that were added up to its place, and to its velocities; one at least
-    // Where each segment begins: R (columns), origin with the base, ω and u, lanes side by side.
+    // Where each segment that has joints begins: R (columns), origin with the base, ω and u, lanes side by side.
     double begins[CAL_BEGIN_COUNT * CAL_JOINT_PATH_LANES];
 } cal_joint_path_motion;
 
