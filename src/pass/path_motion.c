@@ -72,10 +72,15 @@ void cal_joint_path_destroy(cal_joint_path* path) {
     *path = (cal_joint_path){0};
 }
 
+enum { LANES = CAL_JOINT_PATH_LANES, WIDEST = 3 }; // in the order of CAL_VARIANTS_OF
+
+// Half as many lanes are enough for half as many segments, and take less time.
+static int variant_for(const cal_joint_path* path, int variant) {
+    return variant == WIDEST && 2 * path->segments <= CAL_JOINT_PATH_LANES ? WIDEST - 1 : variant;
+}
+
 cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2,
     cal_joint_path_segments_w4, cal_joint_path_segments_w8;
-
-enum { LANES = CAL_JOINT_PATH_LANES };
 
 // A rotation's columns.
 typedef struct columns {
@@ -146,7 +151,7 @@ void cal_joint_path_move(const cal_joint_path* path, int variant, const double* 
                          const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out) {
     static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
     _Alignas(64) double segments[CAL_SEGMENT_COUNT * CAL_JOINT_PATH_LANES];
-    kernels[variant](path, q, v, rates, segments);
+    kernels[variant_for(path, variant)](path, q, v, rates, segments);
     join_segments(path, segments, rates->count, motion, out);
 }
 
@@ -158,7 +163,7 @@ double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model,
     static cal_joint_path_energies* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_energies);
     _Alignas(64) double energies[CAL_JOINT_PATH_LANES];
     double sum = 0.0;
-    kernels[variant](path, model->gravity, q, v, motion->begins, energies);
+    kernels[variant_for(path, variant)](path, model->gravity, q, v, motion->begins, energies);
     for (int s = 0; s < path->segments; s++) sum += energies[s];
     for (int n = path->node; n >= 0 && path->stores; n = model->nodes[n].parent)
         sum += cal_node_energy(model, &model->nodes[n], q + model->nodes[n].first_q);
