@@ -420,6 +420,38 @@ static void turns_leave_no_trace(void** state) {
     cal_model_destroy(model);
 }
 
+// A loop that is set anew is closed there as well as its own last steps were, not as those of whoever came before it.
+static void loops_begin_anew_alone(void** state) {
+    (void)state;
+    enum { MOVED = 1, LOOKS = 16 };
+    cal_model* model = cal_test_model("scissor:angle=0.1,n=2");
+    const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
+    double *q = cal_test_numbers(q_count), *v = cal_test_numbers(v_count);
+    cal_sim* sim = NULL;
+    cal_ensemble_def def = cal_default_ensemble_def();
+    def.count = 3;
+    def.sim.solver = "euler";
+    def.spread = 0.01;
+    cal_ensemble* ensemble = make_ensemble(model, &def);
+    assert_int_equal(cal_sim_create(model, &def.sim, &sim, NULL), CAL_OK);
+    for (int k = 0; k <= LOOKS; k++) {
+        const double time = 0.0131 * k;
+        advance(ensemble, time);
+        if (k > 0) cal_test_advance_sim(sim, time);
+        cal_ensemble_get(ensemble, MOVED, q, v);
+        if (k > 0) assert_memory_equal(q, cal_sim_q(sim), q_count * sizeof *q);
+        if (k > 0) assert_memory_equal(v, cal_sim_v(sim), v_count * sizeof *v);
+        if (k > 0 && k < LOOKS - 1) continue;
+        for (size_t i = 0; i < v_count && k > 0; i++) v[i] *= 0.5;
+        assert_int_equal(cal_ensemble_set(ensemble, MOVED, q, v), CAL_OK);
+        assert_int_equal(cal_sim_set(sim, time, q, v, NULL), CAL_OK);
+    }
+    cal_sim_destroy(sim);
+    cal_ensemble_destroy(ensemble);
+    free(q), free(v);
+    cal_model_destroy(model);
+}
+
 // What is alike of closed loops is there once per worker, however many instances there are.
 static void instances_share_what_is_alike(void** state) {
     (void)state;
@@ -569,6 +601,7 @@ int main(void) {
         cmocka_unit_test(failures_stay_alone),
         cmocka_unit_test(steps_and_forward_dynamics_spread),
         cmocka_unit_test(turns_leave_no_trace),
+        cmocka_unit_test(loops_begin_anew_alone),
         cmocka_unit_test(instances_share_what_is_alike),
         cmocka_unit_test(noise_keeps_loops_closed),
         cmocka_unit_test(machines_share_each_instance),

@@ -23,6 +23,8 @@ typedef struct head {
     cal_account account;
     bool held;
     cal_directions directions; // of the constraints; without addresses
+    double closed;             // and what is closed enough for a begin, as the last step has left it
+    bool smooth;
     double due;
     int due_constraint;
     int push_count;
@@ -106,6 +108,7 @@ static void store(const cal_system* system, int count, void* memory) {
         const cal_directions* d = &system->constraints->directions;
         h.directions.time = d->time, h.directions.distance = d->distance;
         h.directions.held = d->held;
+        h.closed = system->constraints->closed, h.smooth = system->constraints->smooth;
     }
     h.due = system->watch.due;
     h.due_constraint = system->watch.constraint;
@@ -168,9 +171,10 @@ static bool are_flags(const void* bytes, int count) {
 
 // What is used before all of it is there: what is no bool must not be read as one.
 static bool are_flags_sound(const cal_system* system, const head* h, const char* active, const char* waits) {
-    const bool* const flags[] = {&h->running,           &h->interpolates,      &h->slow_band,    &h->replays,
-                                 &h->decision.accepted, &h->decision.rejected, &h->last.valid,   &h->held,
-                                 &h->directions.held,   &h->headway.lost,      &h->passage.near, &h->passage.open};
+    const bool* const flags[] = {
+        &h->running,           &h->interpolates, &h->slow_band, &h->replays,         &h->decision.accepted,
+        &h->decision.rejected, &h->last.valid,   &h->held,      &h->directions.held, &h->headway.lost,
+        &h->passage.near,      &h->passage.open, &h->smooth};
     bool sound =
         are_flags(active, system->model->constraint_count) && are_flags(waits, system->model->constraint_count);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) sound = sound && cal_is_flag(flags[i]);
@@ -240,6 +244,7 @@ static cal_status load(cal_system* system, int count, const void* memory) {
         d->made = d->found = false;
         // What was looked at last is somebody else's; followed along a correction it is not what it is afresh.
         system->constraints->evaluated = false;
+        system->constraints->closed = h.closed, system->constraints->smooth = h.smooth;
         cal_system_begin_passages(system);
         system->passage = h.passage;
     }
