@@ -102,8 +102,8 @@ CAL_WIDE_INLINE double largest_of(cal_four sizes, double than) {
 }
 
 // Puts segments together, one behind the other; rates: beside v.
-CAL_WIDE static void join_segments(const cal_joint_path* path, const double* segments, int rates,
-                                   cal_node_motion* motion, cal_joint_path_motion* out) {
+CAL_WIDE_INLINE void add_segments(const cal_joint_path* path, const double* segments, int rates,
+                                  cal_node_motion* motion, cal_joint_path_motion* out) {
     columns R = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
     cal_four origin = {0.0}, w[1 + CAL_JOINT_PATH_RATES], u[1 + CAL_JOINT_PATH_RATES], extents = {0.0}, speeds = {0.0};
     const cal_four base = cal_load_three(path->base);
@@ -145,6 +145,12 @@ CAL_WIDE static void join_segments(const cal_joint_path* path, const double* seg
     cal_store_three(w[0], motion->angular), cal_store_three(u[0], motion->linear);
     for (int k = 0; k < rates; k++)
         cal_store_three(w[1 + k], out->answers + 6 * k), cal_store_three(u[1 + k], out->answers + 6 * k + 3);
+}
+
+// Functions of several sets of instructions pass no vectors by value: what does so is called by them.
+CAL_WIDE static void join_segments(const cal_joint_path* path, const double* segments, int rates,
+                                   cal_node_motion* motion, cal_joint_path_motion* out) {
+    add_segments(path, segments, rates, motion, out);
 }
 
 void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
