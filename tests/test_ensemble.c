@@ -332,6 +332,7 @@ static void failures_stay_alone(void** state) {
         bad.sim.force = spoil;
         bad.sim.user = &lost;
         compare_others(model, &good, &bad, lost, 0.0);
+        compare_others(model, &good, &good, lost, 1e200);
     }
     cal_machine_destroy(threads);
     cal_model_destroy(model);
@@ -378,6 +379,95 @@ static void steps_and_forward_dynamics_spread(void** state) {
     }
     cal_test_close(&engine);
     free(q), free(v), free(qdd[0]), free(qdd[1]);
+    cal_model_destroy(model);
+}
+
+// A block that slides, and stops once: an event.
+static cal_model* sliding_block(void) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def line = cal_default_joint_def();
+    body.mass = 1.0;
+    line.kind = CAL_PRISMATIC, line.axis[0] = 1.0, line.axis[2] = 0.0;
+    line.friction_loss = 1.0, line.initial_v[0] = 0.1;
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &line);
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// So many events at one time that a simulation which had them all would not get on.
+static void turns_leave_no_trace(void** state) {
+    (void)state;
+    cal_model* model = sliding_block();
+    cal_sim* sim = NULL;
+    cal_ensemble_def def = cal_default_ensemble_def();
+    def.count = 150;
+    def.sim.solver = "rkf";
+    assert_int_equal(cal_sim_create(model, &def.sim, &sim, NULL), CAL_OK);
+    cal_ensemble* ensemble = make_ensemble(model, &def);
+    cal_test_advance_sim(sim, 0.2);
+    advance(ensemble, 0.2);
+    for (int i = 0; i < def.count; i++) {
+        double q, v;
+        cal_ensemble_get(ensemble, i, &q, &v);
+        assert_true(q == *cal_sim_q(sim) && v == *cal_sim_v(sim));
+    }
+    cal_ensemble_destroy(ensemble);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// A loop that is set anew is closed there as well as its own last steps were, not as those of whoever came before it.
+static void loops_begin_anew_alone(void** state) {
+    (void)state;
+    enum { MOVED = 1, LOOKS = 16 };
+    cal_model* model = cal_test_model("scissor:angle=0.1,n=2");
+    const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
+    double *q = cal_test_numbers(q_count), *v = cal_test_numbers(v_count);
+    cal_sim* sim = NULL;
+    cal_ensemble_def def = cal_default_ensemble_def();
+    def.count = 3;
+    def.sim.solver = "euler";
+    def.spread = 0.01;
+    cal_ensemble* ensemble = make_ensemble(model, &def);
+    assert_int_equal(cal_sim_create(model, &def.sim, &sim, NULL), CAL_OK);
+    for (int k = 0; k <= LOOKS; k++) {
+        const double time = 0.0131 * k;
+        advance(ensemble, time);
+        if (k > 0) cal_test_advance_sim(sim, time);
+        cal_ensemble_get(ensemble, MOVED, q, v);
+        if (k > 0) assert_memory_equal(q, cal_sim_q(sim), q_count * sizeof *q);
+        if (k > 0) assert_memory_equal(v, cal_sim_v(sim), v_count * sizeof *v);
+        if (k > 0 && k < LOOKS - 1) continue;
+        for (size_t i = 0; i < v_count && k > 0; i++) v[i] *= 0.5;
+        assert_int_equal(cal_ensemble_set(ensemble, MOVED, q, v), CAL_OK);
+        assert_int_equal(cal_sim_set(sim, time, q, v, NULL), CAL_OK);
+    }
+    cal_sim_destroy(sim);
+    cal_ensemble_destroy(ensemble);
+    free(q), free(v);
+    cal_model_destroy(model);
+}
+
+// What is alike of closed loops is there once per worker, however many instances there are.
+static void instances_share_what_is_alike(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("fourbar");
+    int64_t made[2];
+    for (int i = 0; i < 2; i++) {
+        const int64_t before = cal_live_allocations();
+        cal_ensemble_def def = cal_default_ensemble_def();
+        def.count = i ? 300 : 3;
+        def.sim.solver = "rk4";
+        cal_ensemble* ensemble = make_ensemble(model, &def);
+        advance(ensemble, 0.002);
+        made[i] = cal_live_allocations() - before;
+        cal_ensemble_destroy(ensemble);
+    }
+    assert_true(made[0] == made[1]);
     cal_model_destroy(model);
 }
 
@@ -510,6 +600,9 @@ int main(void) {
         cmocka_unit_test(instances_have_clocks),
         cmocka_unit_test(failures_stay_alone),
         cmocka_unit_test(steps_and_forward_dynamics_spread),
+        cmocka_unit_test(turns_leave_no_trace),
+        cmocka_unit_test(loops_begin_anew_alone),
+        cmocka_unit_test(instances_share_what_is_alike),
         cmocka_unit_test(noise_keeps_loops_closed),
         cmocka_unit_test(machines_share_each_instance),
         cmocka_unit_test(mistakes_are_named),

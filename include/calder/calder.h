@@ -1140,7 +1140,7 @@ cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_de
 cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error);
 void cal_ensemble_destroy(cal_ensemble* ensemble); ///< NULL is allowed
 int cal_ensemble_count(const cal_ensemble* ensemble);
-int cal_ensemble_lanes(const cal_ensemble* ensemble); ///< instances side by side: 1 where each is a cal_sim
+int cal_ensemble_lanes(const cal_ensemble* ensemble); ///< instances side by side: 1 where they are not in lanes
 double cal_ensemble_time(const cal_ensemble* ensemble);
 /// Advances all instances to a time not before the last one; on ranks every one then knows all instances. One that fails does not
 /// disturb the others: it keeps its last good state and rests, until cal_ensemble_set. When all others have arrived, the status and

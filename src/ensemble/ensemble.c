@@ -74,8 +74,7 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     const char* obstacle = device_of(def->machine) ? find_obstacle(model, def) : NULL;
     if (obstacle)
         return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "machine %s does not advance ensembles with %s; machine threads does, a simulation for each "
-                        "instance",
+                        "machine %s does not advance ensembles with %s; machine threads does, instance by instance",
                         cal_machine_name(device_of(def->machine)), obstacle);
     return CAL_OK;
 }
@@ -403,7 +402,7 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     if (!ensemble->ops->takes_steps)
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "instances with constraints, a force callback or another solver than rk4 and euler are "
-                        "simulations of their own: use cal_ensemble_advance");
+                        "not in lanes: use cal_ensemble_advance");
     if (steps == 0) return report_failure(ensemble, error);
     const cal_ensemble_job job = {
         .time = ensemble->time + (double)steps * step, .steps = steps, .ops = ops, .step = step};

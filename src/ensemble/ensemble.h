@@ -5,7 +5,7 @@
 //
 //     lockstep   W instances side by side in lanes: trees with a fixed step, nothing that looks at one instance alone
 //     resident   the same on a device: all instances side by side in its memory, and with variable steps each has its own (steered.c)
-//     separate   one cal_sim per instance: everything else
+//     separate   instances as simulations, one after the other: everything else
 //
 // Either divides its instances into *units* (W instances, or one) that need nothing of each other. Workers take units from a
 // counter; a unit's result does not depend on who takes it or when, and so neither does the ensemble's.

@@ -1,7 +1,16 @@
-// Instances as simulations of their own (ensemble.h): every solver, loops, the user's forces. A unit is one instance.
+// Instances as simulations (ensemble.h): every solver, loops, the user's forces. A unit is one instance.
+//
+// A simulation that nothing can touch is one system, all of which that goes on is its memory (solver/system.h): a few kilobytes beside a
+// plan, a state, factors of constraints and their room, which are alike for all instances. So each worker has one simulation, on which
+// instances take turns:
+//
+//     memory of instance 17 ── load ──▸ worker's simulation ── advance ── store ──▸ memory of instance 17, row 17
+//
+// With events, with BDF, whose memory is all steps so far, and on a machine of its own each instance has a simulation instead.
 #include "base/memory.h"
 #include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
+#include "simulation/sim.h"
 
 // What the user's callback is called with: it may ask whose forces it shall give.
 typedef struct caller {
@@ -10,12 +19,41 @@ typedef struct caller {
 } caller;
 
 struct cal_separate {
-    cal_sim** sims; // of the share
+    cal_sim** sims; // of workers, or of the share's instances
     caller* callers;
+    int sim_count;
+    size_t size;    // words of a memory; 0: nobody takes turns
+    double* memory; // of the share's instances; then one of each worker
 };
 
-static cal_sim* sim_of(const cal_ensemble* ensemble, int instance) {
-    return ensemble->separate->sims[instance - ensemble->first];
+static bool takes_turns(const cal_ensemble* ensemble) { return ensemble->separate->size > 0; }
+
+static double* memory_of(const cal_ensemble* ensemble, int instance) {
+    return ensemble->separate->memory + (size_t)(instance - ensemble->first) * ensemble->separate->size;
+}
+
+// The simulation that is this instance until another one enters; NULL: its memory is none, or there is none for the state's pushes.
+static cal_sim* enter(const cal_ensemble* ensemble, int worker, int instance) {
+    const struct cal_separate* own = ensemble->separate;
+    if (!takes_turns(ensemble)) return own->sims[instance - ensemble->first];
+    cal_sim* sim = own->sims[worker];
+    own->callers[worker].instance = instance;
+    const size_t bytes = own->size * sizeof(double);
+    return cal_system_load(sim->system, memory_of(ensemble, instance), bytes) ? NULL : sim;
+}
+
+static void leave(const cal_ensemble* ensemble, const cal_sim* sim, int instance) {
+    if (takes_turns(ensemble)) cal_system_store(sim->system, memory_of(ensemble, instance));
+}
+
+// After a failure some numbers may be such that no load takes them: then the memory stays what it was before.
+static void leave_failed(const cal_ensemble* ensemble, const cal_sim* sim, int worker, int instance) {
+    const struct cal_separate* own = ensemble->separate;
+    if (!takes_turns(ensemble)) return;
+    const size_t bytes = own->size * sizeof(double);
+    double* after = memory_of(ensemble, ensemble->end) + (size_t)worker * own->size;
+    cal_system_store(sim->system, after);
+    if (cal_system_load(sim->system, after, bytes) == CAL_OK) memcpy(memory_of(ensemble, instance), after, bytes);
 }
 
 static void call_back(cal_force_context* context, void* user) {
@@ -27,38 +65,55 @@ static void call_back(cal_force_context* context, void* user) {
 static void destroy(cal_ensemble* ensemble) {
     struct cal_separate* own = ensemble->separate;
     if (!own) return;
-    for (int i = 0; own->sims && i < ensemble->end - ensemble->first; i++) cal_sim_destroy(own->sims[i]);
+    for (int i = 0; own->sims && i < own->sim_count; i++) cal_sim_destroy(own->sims[i]);
     cal_free(own->sims);
     cal_free(own->callers);
+    cal_free(own->memory);
     cal_free(own);
 }
 
-static cal_status create(cal_ensemble* ensemble, cal_error* error) {
-    const int share = ensemble->end - ensemble->first;
-    struct cal_separate* own = ensemble->separate = cal_allocate(1, sizeof *own);
-    if (!own) return CAL_NO_MEMORY;
-    own->sims = cal_allocate((size_t)share, sizeof *own->sims);
-    own->callers = cal_allocate((size_t)share, sizeof *own->callers);
-    if (!own->sims || !own->callers) return CAL_NO_MEMORY;
-    ensemble->unit_count = share;
+// Simulation i, of a worker or an instance.
+static cal_status create_sim(cal_ensemble* ensemble, int i, cal_error* error) {
+    struct cal_separate* own = ensemble->separate;
     cal_sim_def def = ensemble->def.sim;
     cal_world_def events = def.events ? *def.events : cal_default_world_def();
     def.interrupt = events.interrupt = NULL; // the ensemble is asked
     if (def.events) def.events = &events;
     if (!def.machine) def.machine = ensemble->engine;
-    if (def.force) def.force = call_back;
-    cal_status status = CAL_OK;
-    for (int i = 0; i < share && !status; i++) {
-        own->callers[i] = (caller){ensemble, ensemble->first + i};
-        if (def.force) def.user = &own->callers[i];
-        status = cal_sim_create(ensemble->model, &def, &own->sims[i], error);
-    }
-    return status;
+    own->callers[i] = (caller){ensemble, ensemble->first + i};
+    if (def.force) def.force = call_back, def.user = &own->callers[i];
+    return cal_sim_create(ensemble->model, &def, &own->sims[i], error);
 }
 
-static void show(cal_ensemble* ensemble, int instance) {
+// All instances are what the first simulation is.
+static cal_status create_memories(cal_ensemble* ensemble) {
+    struct cal_separate* own = ensemble->separate;
+    const size_t share = (size_t)(ensemble->end - ensemble->first), workers = (size_t)ensemble->workers;
+    own->size = cal_system_memory_size(own->sims[0]->system) / sizeof(double); // whole ones
+    own->memory = cal_allocate(share + workers, own->size * sizeof(double));
+    if (!own->memory) return CAL_NO_MEMORY;
+    for (int i = ensemble->first; i < ensemble->end; i++) leave(ensemble, own->sims[0], i);
+    return CAL_OK;
+}
+
+static cal_status create(cal_ensemble* ensemble, cal_error* error) {
+    const int share = ensemble->unit_count = ensemble->end - ensemble->first;
+    struct cal_separate* own = ensemble->separate = cal_allocate(1, sizeof *own);
+    if (!own) return CAL_NO_MEMORY;
+    const cal_sim_def* def = &ensemble->def.sim;
+    const bool events = def->contact && cal_model_can_touch(ensemble->model);
+    const bool alike = !events && !def->machine && cal_find_solver(def->solver);
+    own->sim_count = alike && ensemble->workers < share ? ensemble->workers : share;
+    own->sims = cal_allocate((size_t)own->sim_count, sizeof *own->sims);
+    own->callers = cal_allocate((size_t)own->sim_count, sizeof *own->callers);
+    if (!own->sims || !own->callers) return CAL_NO_MEMORY;
+    cal_status status = CAL_OK;
+    for (int i = 0; i < own->sim_count && !status; i++) status = create_sim(ensemble, i, error);
+    return !status && own->sim_count < share ? create_memories(ensemble) : status;
+}
+
+static void show(cal_ensemble* ensemble, const cal_sim* sim, int instance) {
     const cal_model* model = ensemble->model;
-    const cal_sim* sim = sim_of(ensemble, instance);
     cal_ensemble_row(ensemble, instance)[CAL_ROW_TIME] = cal_sim_time(sim);
     memcpy(cal_ensemble_q(ensemble, instance), cal_sim_q(sim), (size_t)model->q_count * sizeof(double));
     memcpy(cal_ensemble_v(ensemble, instance), cal_sim_v(sim), (size_t)model->v_count * sizeof(double));
@@ -66,29 +121,34 @@ static void show(cal_ensemble* ensemble, int instance) {
 
 static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
                         cal_error* error) {
-    cal_sim* sim = sim_of(ensemble, instance);
+    cal_sim* sim = enter(ensemble, 0, instance);
+    if (!sim) return CAL_NO_MEMORY;
     cal_status status = cal_sim_set(sim, ensemble->time, q, v, error);
     if (!status && projects && ensemble->model->constraint_count > 0) status = cal_sim_project(sim, error);
-    show(ensemble, instance);
+    show(ensemble, sim, instance);
+    leave(ensemble, sim, instance);
     return status;
 }
 
 static bool is_undecided(const cal_ensemble* ensemble, int instance) {
-    cal_sim* sim = sim_of(ensemble, instance);
+    cal_sim* sim = enter(ensemble, 0, instance);
     cal_constraint_report report;
     // Without forces the first step says why there are none.
-    return !cal_sim_world(sim) && cal_sim_constraints(sim, &report) == CAL_OK && report.undecided;
+    return sim && !cal_sim_world(sim) && cal_sim_constraints(sim, &report) == CAL_OK && report.undecided;
 }
 
 static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
-    return cal_sim_drive(sim_of(ensemble, instance), tau, control, NULL);
+    cal_sim* sim = enter(ensemble, 0, instance);
+    const cal_status status = sim ? cal_sim_drive(sim, tau, control, NULL) : CAL_NO_MEMORY;
+    if (!status) leave(ensemble, sim, instance);
+    return status;
 }
 
 static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job) {
-    (void)worker;
     const int instance = ensemble->first + unit;
     if (cal_ensemble_has_failed(ensemble, instance)) return CAL_OK;
-    cal_sim* sim = sim_of(ensemble, instance);
+    cal_sim* sim = enter(ensemble, worker, instance);
+    if (!sim) return CAL_NO_MEMORY;
     cal_error error = {CAL_OK, ""};
     cal_sim_report report;
     const cal_status status = cal_sim_advance(sim, job->time, &error);
@@ -98,14 +158,16 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
     row[CAL_ROW_REJECTED] = (double)report.rejected;
     row[CAL_ROW_EVALUATIONS] = (double)report.evaluations;
     row[CAL_ROW_JACOBIAN] = (double)report.jacobian_evaluations;
-    if (status)
+    if (status) {
         cal_ensemble_fail(ensemble, instance, status, error.text);
-    else
-        show(ensemble, instance);
-    if (status || !ensemble->accounts) return CAL_OK;
+        leave_failed(ensemble, sim, worker, instance);
+        return CAL_OK;
+    }
+    show(ensemble, sim, instance);
     cal_energy_balance balance;
-    const cal_status read = cal_sim_balance(sim, &balance);
-    if (!read) cal_ensemble_show_balance(ensemble, instance, &balance);
+    const cal_status read = ensemble->accounts ? cal_sim_balance(sim, &balance) : CAL_OK;
+    if (!read && ensemble->accounts) cal_ensemble_show_balance(ensemble, instance, &balance);
+    leave(ensemble, sim, instance);
     return read;
 }
 

@@ -85,7 +85,7 @@ LANE_INLINE void sum_planar_segments(const cal_joint_path* path, int at, const d
 
 void KERNEL(cal_joint_path_energies)(const cal_joint_path* path, const double* gravity, const double* q,
                                      const double* v, const double* begins, double* energies) {
-    for (int at = 0; at < CAL_JOINT_PATH_LANES; at += CAL_LANES) {
+    for (int at = 0; at < path->segments; at += CAL_LANES) {
         if (!path->spatial)
             sum_planar_segments(path, at, gravity, q, v, begins, energies);
         else if (path->slides)

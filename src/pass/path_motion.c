@@ -1,7 +1,7 @@
 // Paths (path_motion.h): making them, and putting their segments together.
 #include "pass/path_motion.h"
 #include "base/memory.h"
-#include "math/vector.h"
+#include "math/four.h"
 #include "pass/joint_law.h"
 #include "pass/variants.h"
 #include <math.h>
@@ -34,6 +34,7 @@ static void put_joint(cal_joint_path* path, int step, int lane, const cal_node* 
     path->spatial = path->spatial || slides || (node && !turns_about_z(node->rotation)) ||
                     numbers[11 * CAL_JOINT_PATH_LANES] != 0.0;
     if (!node) return;
+    path->segments = path->segments > lane ? path->segments : lane + 1;
     const double *S = node->second_moment, *h = node->moment;
     const double masses[CAL_JOINT_PATH_MASSES] = {node->mass,  h[0],  h[1],  h[2],  S[1] + S[2],   S[0] + S[2],
                                                   S[0] + S[1], -S[3], -S[4], -S[5], node->armature};
@@ -71,55 +72,93 @@ void cal_joint_path_destroy(cal_joint_path* path) {
     *path = (cal_joint_path){0};
 }
 
-static double larger_size(double size, const double* numbers, int count) {
-    for (int i = 0; i < count; i++)
-        if (fabs(numbers[i]) > size) size = fabs(numbers[i]);
-    return size;
+enum { LANES = CAL_JOINT_PATH_LANES, WIDEST = 3 }; // in the order of CAL_VARIANTS_OF
+
+// Half as many lanes are enough for half as many segments, and take less time.
+static int variant_for(const cal_joint_path* path, int variant) {
+    return variant == WIDEST && 2 * path->segments <= CAL_JOINT_PATH_LANES ? WIDEST - 1 : variant;
 }
 
 cal_joint_path_kernel cal_joint_path_segments_w1, cal_joint_path_segments_w1_fma, cal_joint_path_segments_w2,
     cal_joint_path_segments_w4, cal_joint_path_segments_w8;
 
+// A rotation's columns.
+typedef struct columns {
+    cal_four x, y, z;
+} columns;
+
+// R times three numbers of a segment.
+CAL_WIDE_INLINE cal_four turn_three(const columns* R, const double* segment, int first) {
+    return R->x * segment[first * LANES] + R->y * segment[(first + 1) * LANES] + R->z * segment[(first + 2) * LANES];
+}
+
+CAL_WIDE_INLINE void put_three(cal_four x, int first, double* begin) {
+    for (int i = 0; i < 3; i++) begin[(first + i) * LANES] = x[i];
+}
+
+CAL_WIDE_INLINE double largest_of(cal_four sizes, double than) {
+    for (int i = 0; i < 3; i++) than = sizes[i] > than ? sizes[i] : than;
+    return than;
+}
+
+// Puts segments together, one behind the other; rates: beside v.
+CAL_WIDE_INLINE void add_segments(const cal_joint_path* path, const double* segments, int rates,
+                                  cal_node_motion* motion, cal_joint_path_motion* out) {
+    columns R = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+    cal_four origin = {0.0}, w[1 + CAL_JOINT_PATH_RATES], u[1 + CAL_JOINT_PATH_RATES], extents = {0.0}, speeds = {0.0};
+    const cal_four base = cal_load_three(path->base);
+    double extent = 1.0, speed = 1.0;
+    for (int k = 0; k <= rates; k++) w[k] = u[k] = origin;
+    for (int s = 0; s < path->segments; s++) {
+        const double* segment = segments + s;
+        double* begin = out->begins + s;
+        put_three(R.x, 0, begin), put_three(R.y, 3, begin), put_three(R.z, 6, begin);
+        put_three(base + origin, CAL_BEGIN_ORIGIN, begin);
+        put_three(w[0], CAL_BEGIN_ANGULAR, begin), put_three(u[0], CAL_BEGIN_LINEAR, begin);
+        const cal_four way = turn_three(&R, segment, CAL_SEGMENT_ORIGIN);
+        for (int k = 0; k <= rates; k++) {
+            const cal_four turned = turn_three(&R, segment, CAL_SEGMENT_RATES + 6 * k),
+                           moved = turn_three(&R, segment, CAL_SEGMENT_RATES + 6 * k + 3);
+            u[k] += cal_cross_four(w[k], way) + moved;
+            w[k] += turned;
+        }
+        origin += way;
+        R = (columns){turn_three(&R, segment, CAL_SEGMENT_TURN), turn_three(&R, segment, CAL_SEGMENT_TURN + 3),
+                      turn_three(&R, segment, CAL_SEGMENT_TURN + 6)};
+        extents = cal_larger_four(extents, cal_size_four(origin, false));
+        speeds = cal_larger_four(cal_larger_four(speeds, cal_size_four(w[0], false)), cal_size_four(u[0], false));
+        const double own[2] = {segment[CAL_SEGMENT_EXTENT * LANES], segment[CAL_SEGMENT_SPEED * LANES]};
+        extent = own[0] > extent ? own[0] : extent;
+        speed = own[1] > speed ? own[1] : speed;
+    }
+    // Empty segments would turn by I, which changes no number, but signs of zeros, and those the first time only.
+    if (path->segments < LANES) {
+        static const double unit[9 * LANES] = {[0] = 1.0, [4 * LANES] = 1.0, [8 * LANES] = 1.0};
+        R = (columns){turn_three(&R, unit, 0), turn_three(&R, unit, 3), turn_three(&R, unit, 6)};
+    }
+    out->extent = largest_of(extents, extent);
+    out->speed = largest_of(speeds, speed);
+    for (int i = 0; i < 3; i++)
+        motion->rotation[3 * i] = R.x[i], motion->rotation[3 * i + 1] = R.y[i], motion->rotation[3 * i + 2] = R.z[i];
+    memcpy(motion->base, path->base, sizeof motion->base);
+    cal_store_three(origin, motion->origin);
+    cal_store_three(w[0], motion->angular), cal_store_three(u[0], motion->linear);
+    for (int k = 0; k < rates; k++)
+        cal_store_three(w[1 + k], out->answers + 6 * k), cal_store_three(u[1 + k], out->answers + 6 * k + 3);
+}
+
+// Functions of several sets of instructions pass no vectors by value: what does so is called by them.
+CAL_WIDE static void join_segments(const cal_joint_path* path, const double* segments, int rates,
+                                   cal_node_motion* motion, cal_joint_path_motion* out) {
+    add_segments(path, segments, rates, motion, out);
+}
+
 void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
                          const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out) {
     static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
     _Alignas(64) double segments[CAL_SEGMENT_COUNT * CAL_JOINT_PATH_LANES];
-    double R[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, origin[3] = {0.0},
-           moving[1 + CAL_JOINT_PATH_RATES][6] = {{0.0}};
-    kernels[variant](path, q, v, rates, segments);
-    out->extent = out->speed = 1.0;
-    for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) {
-        double* begin = out->begins + s;
-        for (int i = 0; i < 9; i++) begin[i * CAL_JOINT_PATH_LANES] = R[3 * (i % 3) + i / 3];
-        for (int i = 0; i < 3; i++) begin[(CAL_BEGIN_ORIGIN + i) * CAL_JOINT_PATH_LANES] = path->base[i] + origin[i];
-        for (int i = 0; i < 6; i++) begin[(CAL_BEGIN_ANGULAR + i) * CAL_JOINT_PATH_LANES] = moving[0][i];
-        double own[CAL_SEGMENT_COUNT] = {0.0}, turn[9], product[9], way[3], lever[3], turned[3], moved[3];
-        const int count = CAL_SEGMENT_RATES + 6 * (1 + rates->count);
-        for (int i = 0; i < count; i++) own[i] = segments[i * CAL_JOINT_PATH_LANES + s];
-        for (int i = 0; i < 9; i++) turn[i] = own[CAL_SEGMENT_TURN + 3 * (i % 3) + i / 3];
-        cal_rotate3(R, own + CAL_SEGMENT_ORIGIN, way);
-        for (int k = 0; k <= rates->count; k++) {
-            const double* of = own + CAL_SEGMENT_RATES + 6 * k;
-            cal_cross3(moving[k], way, lever);
-            cal_rotate3(R, of, turned);
-            cal_rotate3(R, of + 3, moved);
-            for (int i = 0; i < 3; i++) {
-                moving[k][3 + i] += lever[i] + moved[i];
-                moving[k][i] += turned[i];
-            }
-        }
-        for (int i = 0; i < 3; i++) origin[i] += way[i];
-        cal_multiply33(R, turn, product);
-        memcpy(R, product, sizeof R);
-        out->extent = larger_size(larger_size(out->extent, own + CAL_SEGMENT_EXTENT, 1), origin, 3);
-        out->speed = larger_size(larger_size(out->speed, own + CAL_SEGMENT_SPEED, 1), moving[0], 6);
-    }
-    memcpy(motion->rotation, R, sizeof motion->rotation);
-    memcpy(motion->base, path->base, sizeof motion->base);
-    memcpy(motion->origin, origin, sizeof motion->origin);
-    memcpy(motion->angular, moving[0], sizeof motion->angular);
-    memcpy(motion->linear, moving[0] + 3, sizeof motion->linear);
-    memcpy(out->answers, moving[1], (size_t)(6 * rates->count) * sizeof(double));
+    kernels[variant_for(path, variant)](path, q, v, rates, segments);
+    join_segments(path, segments, rates->count, motion, out);
 }
 
 cal_joint_path_energies cal_joint_path_energies_w1, cal_joint_path_energies_w1_fma, cal_joint_path_energies_w2,
@@ -130,8 +169,8 @@ double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model,
     static cal_joint_path_energies* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_energies);
     _Alignas(64) double energies[CAL_JOINT_PATH_LANES];
     double sum = 0.0;
-    kernels[variant](path, model->gravity, q, v, motion->begins, energies);
-    for (int s = 0; s < CAL_JOINT_PATH_LANES; s++) sum += energies[s];
+    kernels[variant_for(path, variant)](path, model->gravity, q, v, motion->begins, energies);
+    for (int s = 0; s < path->segments; s++) sum += energies[s];
     for (int n = path->node; n >= 0 && path->stores; n = model->nodes[n].parent)
         sum += cal_node_energy(model, &model->nodes[n], q + model->nodes[n].first_q);
     return sum;

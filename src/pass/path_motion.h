@@ -16,6 +16,7 @@ enum { CAL_BEGIN_ORIGIN = 9, CAL_BEGIN_ANGULAR = 12, CAL_BEGIN_LINEAR = 15, CAL_
 
 typedef struct cal_joint_path {
     int node, steps; // its end; joints of each segment, in the last ones fewer
+    int segments;    // that have joints: the first ones
     bool slides;     // some joint does
     bool spatial;    // or its joints are not hinges in one plane, whose axes are parallel
     double base[3];
@@ -37,7 +38,7 @@ typedef struct cal_joint_path_motion {
     double answers[6 * CAL_JOINT_PATH_RATES]; // angular and linear velocity of the end for each of the rates
     double extent,
         speed; // the largest of the numbers that were added up to its place, and to its velocities; one at least
-    // Where each segment begins: R (columns), origin with the base, ω and u, lanes side by side.
+    // Where each segment that has joints begins: R (columns), origin with the base, ω and u, lanes side by side.
     double begins[CAL_BEGIN_COUNT * CAL_JOINT_PATH_LANES];
 } cal_joint_path_motion;
 

@@ -102,7 +102,7 @@ LANE_INLINE void move_planar_segments(const cal_joint_path* path, int at, const 
 // With numbers of rates that a compiler knows.
 void KERNEL(cal_joint_path_segments)(const cal_joint_path* path, const double* q, const double* v,
                                      const cal_joint_path_rates* rates, double* segments) {
-    for (int at = 0; at < CAL_JOINT_PATH_LANES; at += CAL_LANES) {
+    for (int at = 0; at < path->segments; at += CAL_LANES) {
         if (!path->spatial && rates->count == 0)
             move_planar_segments(path, at, q, v, rates, 1, segments);
         else if (!path->spatial && rates->count == 2)

@@ -23,9 +23,15 @@ typedef struct head {
     cal_account account;
     bool held;
     cal_directions directions; // of the constraints; without addresses
+    double closed;             // and what is closed enough for a begin, as the last step has left it
+    bool smooth;
     double due;
     int due_constraint;
     int push_count;
+    cal_headway headway;
+    cal_passage passage;
+    double friction_when; // the last event of joints at rest
+    int friction_repeats;
 } head;
 
 typedef struct part {
@@ -102,10 +108,14 @@ static void store(const cal_system* system, int count, void* memory) {
         const cal_directions* d = &system->constraints->directions;
         h.directions.time = d->time, h.directions.distance = d->distance;
         h.directions.held = d->held;
+        h.closed = system->constraints->closed, h.smooth = system->constraints->smooth;
     }
     h.due = system->watch.due;
     h.due_constraint = system->watch.constraint;
     h.push_count = system->push_count;
+    h.headway = system->headway;
+    h.passage = system->passage;
+    h.friction_when = system->friction.when, h.friction_repeats = system->friction.repeats;
     memcpy(memory, &h, sizeof h);
 
     // A device that cannot be read leaves what the host has; the next execution says what failed.
@@ -161,13 +171,15 @@ static bool are_flags(const void* bytes, int count) {
 
 // What is used before all of it is there: what is no bool must not be read as one.
 static bool are_flags_sound(const cal_system* system, const head* h, const char* active, const char* waits) {
-    const bool* const flags[] = {&h->running,           &h->interpolates,      &h->slow_band,  &h->replays,
-                                 &h->decision.accepted, &h->decision.rejected, &h->last.valid, &h->held,
-                                 &h->directions.held};
+    const bool* const flags[] = {
+        &h->running,           &h->interpolates, &h->slow_band, &h->replays,         &h->decision.accepted,
+        &h->decision.rejected, &h->last.valid,   &h->held,      &h->directions.held, &h->headway.lost,
+        &h->passage.near,      &h->passage.open, &h->smooth};
     bool sound =
         are_flags(active, system->model->constraint_count) && are_flags(waits, system->model->constraint_count);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) sound = sound && cal_is_flag(flags[i]);
-    return sound && h->replay_steps >= 0 && isfinite(h->begin_time);
+    return sound && h->replay_steps >= 0 && isfinite(h->begin_time) && cal_is_count(h->headway.count) &&
+           cal_is_count(h->passage.steps) && cal_is_count(h->friction_repeats);
 }
 
 // --- Loading --------------------------------------------------------------------------------------------------------------------
@@ -197,6 +209,8 @@ static void load_head(cal_system* system, const head* h) {
     system->accelerated = false;
     system->watch.due = h->due;
     system->watch.constraint = h->due_constraint;
+    system->headway = h->headway;
+    system->friction.when = h->friction_when, system->friction.repeats = h->friction_repeats;
     system->opened = CAL_NONE;
     if (!system->ops) cal_system_count_from(system, &h->report);
 }
@@ -228,6 +242,11 @@ static cal_status load(cal_system* system, int count, const void* memory) {
         d->time = h.directions.time, d->distance = h.directions.distance;
         d->held = h.directions.held;
         d->made = d->found = false;
+        // What was looked at last is somebody else's; followed along a correction it is not what it is afresh.
+        system->constraints->evaluated = false;
+        system->constraints->closed = h.closed, system->constraints->smooth = h.smooth;
+        cal_system_begin_passages(system);
+        system->passage = h.passage;
     }
     cal_system_forget_energy(system);
     cal_state_changed(system->state, CAL_HELD_VECTORS);
