@@ -45,7 +45,8 @@ bool cal_matrix_create(cal_constraints* set) {
     set->follows = cal_allocate(count, sizeof *set->follows);
     if (!set->follows || !set->degree_start || !set->alone_start || !set->degree_v || !set->alone || !set->columns ||
         !set->ease || !set->least || !set->noise || !set->nearness || !set->turns ||
-        !cal_row_rounding_create(model, CAL_SHIFT_CLOSED, set->length, set->loops, &set->rounding))
+        !cal_row_rounding_create(model, CAL_SHIFT_CLOSED, set->length, set->loops ? cal_loop_meeting : NULL,
+                                 &set->rounding))
         return false;
     size_t at = 0, alone = 0;
     for (size_t c = 0; c < count && !set->loops; c++) {

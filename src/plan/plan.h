@@ -189,9 +189,6 @@ cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, vo
 
 // Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
 int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);
-// As cal_state_hold, for those constraints that are active (the caller's memory), and a gain for what slips; false when the
-// plan's program does not close loops.
-bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips);
 // A force and a moment about the node's origin, world's axes, from outside.
 cal_status cal_state_push_node(cal_state* state, int node, const double force[3], const double moment[3]);
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count);

@@ -291,7 +291,7 @@ void cal_system_destroy(cal_system* system) {
     void* arrays[] = {system->q,       system->evaluated_q,     system->tau,         system->changed_tau,
                       system->control, system->changed_control, system->pushes,      system->memory,
                       system->block,   system->vectors,         system->sample,      system->raw,
-                      system->qdd,     system->forces,          system->none_active, system->accelerations,
+                      system->qdd,     system->forces,          system->accelerations,
                       system->begin,   system->last.numbers,    system->added,       system->scale,
                       system->kept};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
