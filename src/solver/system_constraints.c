@@ -394,6 +394,8 @@ cal_status cal_system_connect(cal_system* system, int constraint, cal_connection
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error) {
     const cal_status status = check_constraint(system, constraint, "cal_sim_disconnect", error);
     if (status) return status;
+    // It may be due already, in the step that has been taken.
+    if (system->watch.waits[constraint]) cal_system_restart(system);
     system->watch.waits[constraint] = false;
     if (!system->constraints->active[constraint]) return CAL_OK;
     cal_constraints_activate(system->constraints, constraint, false);
