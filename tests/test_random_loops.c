@@ -476,10 +476,35 @@ static void test_random_mechanisms_have_one_answer(void** unused) {
     on_random_mechanisms(6, check_bits);
 }
 
+// Corrections do not depend on units: what moves is as closed in kilometres, with bodies of 10⁹ kg, as in metres.
+static void test_random_mechanisms_stay_closed_in_any_unit(void** unused) {
+    (void)unused;
+    static const double units[] = {1.0, 1e-3, 1e3};
+    for (int i = 0; i < 18; i++) {
+        const uint64_t seed = 20 + (uint64_t)(i / 3);
+        mechanism m = {.unit = units[i % 3]};
+        m.model = make(&m, seed, 1 + (int)seed % MOST_CLOSURES);
+        look l;
+        if (!m.model) continue;
+        if (begin_look(&l, &m, seed)) {
+            cal_sim* sim = cal_test_open_sim(m.model, "gear", 1e-6, NULL, 0.0);
+            cal_constraint_report report;
+            assert_int_equal(cal_sim_set(sim, 0.0, l.q, l.v, NULL), CAL_OK);
+            cal_test_advance_sim(sim, 0.1 * sqrt(m.unit));
+            assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+            cal_test_expect_below(report.error_max, 1e-13 * fmax(1.0, m.unit), "open by", l.name);
+            cal_sim_destroy(sim);
+        }
+        end_look(&l);
+        cal_model_destroy(m.model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_mechanisms_move_as_lagrange_says),
         cmocka_unit_test(test_random_mechanisms_have_one_answer),
+        cmocka_unit_test(test_random_mechanisms_stay_closed_in_any_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

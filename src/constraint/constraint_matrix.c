@@ -98,6 +98,17 @@ static double row_square(const cal_row* row, double length, bool* turns) {
     return moments / (length * length) + forces;
 }
 
+double cal_matrix_open(const cal_constraints* set, const double* errors) {
+    double out = 0.0;
+    for (int i = 0; i < set->row_count; i++) {
+        bool turns;
+        const double size = row_square(&set->rows[i], set->length, &turns), error = fabs(errors[i]);
+        const double open = size > 0.0 ? error / (sqrt(size) * set->length) : 0.0;
+        if (!(open <= out)) out = open;
+    }
+    return out;
+}
+
 // From the squares of rows' y: how easily each is moved (of wrenches of size one), beside the most easily moved of its constraint's
 // displacements, or turns. A row that nothing in the mechanism can move (across the plane of a planar one) has only rounding there.
 // Divisions and roots are made of all rows at once, a list each.
