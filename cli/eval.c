@@ -138,15 +138,8 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     const char* algorithm = a->algorithm ? a->algorithm : asked->algorithm;
     cal_status status = cal_plan_create_scheduled(a->model, algorithm, a->schedule, machine, NULL, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
-    // Assembly closes loops itself, as many rows as it can; others leave that to what comes after.
     const bool guided = a->actuated || (cal_model_constraint_count(a->model) > 0 &&
                                         (asked->field == CAL_QDD || asked->field == CAL_TAU));
-    bool held = false;
-    if (status == CAL_OK && guided && strcmp(algorithm, "assembly") == 0) {
-        status = cal_state_hold(state, 0, 0);
-        held = status == CAL_OK;
-        if (status == CAL_NOT_AVAILABLE) status = CAL_OK;
-    }
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
         status = set_field(state, CAL_Q, a->values.q);
@@ -160,7 +153,7 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
         a->result = calloc(cal_state_size(state, asked->field) + 1, sizeof *a->result);
         status = a->result ? cal_state_get(state, asked->field, a->result) : CAL_NO_MEMORY;
     }
-    if (status == CAL_OK && guided && !held) status = constrain(a, error);
+    if (status == CAL_OK && guided) status = constrain(a, error);
     if (status == CAL_OK) status = check_finite(a, cal_state_size(state, asked->field), error);
     if (status == CAL_OK && asked->field == CAL_ENERGY) status = cal_state_get(state, CAL_MOMENTUM, a->momentum);
     cal_state_destroy(state);

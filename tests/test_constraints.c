@@ -691,6 +691,48 @@ static void what_is_caught_keeps_its_momentum(void** state) {
     cal_model_destroy(model);
 }
 
+// Two blocks on lines: the first is to be caught after a second on its way; the second rubs, and comes to rest a hundredth of a second later, in the same
+// step of a solver for which all of that is a parabola.
+static cal_model* blocks_that_meet_events(void) {
+    cal_builder* builder = cal_test_builder(0.0);
+    for (int i = 0; i < 2; i++) {
+        cal_body_def body = cal_default_body_def();
+        cal_joint_def line = cal_default_joint_def();
+        body.mass = 1.0;
+        line.kind = CAL_PRISMATIC, line.initial_v[0] = 1.0;
+        if (i == 1) line.friction_loss = 1.0 / 1.01;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &line);
+    }
+    cal_constraint_def stop = cal_default_constraint_def();
+    stop.kind = CAL_COUPLING, stop.joint[0] = 0, stop.joint[1] = CAL_NONE, stop.polynomial[0] = 1.0;
+    stop.inactive = true;
+    cal_builder_add_constraint(builder, &stop);
+    return cal_test_finish(builder);
+}
+
+static void what_waits_is_caught_when_its_gap_closes_or_never(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"gear", "rkf", "rkck", "rk4", "implicit"};
+    cal_model* model = blocks_that_meet_events();
+    for (int i = 0; i < 10; i++) {
+        const bool lets_go = i % 2 == 1;
+        cal_sim* sim = open_sim(model, solvers[i / 2], 1e-6);
+        cal_error error;
+        cal_constraint_report report;
+        assert_int_equal(cal_sim_catch(sim, 0, &error), CAL_OK);
+        advance(sim, 0.995, solvers[i / 2]);
+        if (lets_go) assert_int_equal(cal_sim_disconnect(sim, 0, &error), CAL_OK);
+        advance(sim, 1.5, solvers[i / 2]);
+        cal_test_expect_below(fabs(cal_sim_q(sim)[0] - (lets_go ? 1.5 : 1.0)), 1e-9, "first block", solvers[i / 2]);
+        cal_test_expect_below(fabs(cal_sim_q(sim)[1] - 0.505), 1e-4, "second block", solvers[i / 2]);
+        assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+        assert_int_equal(report.caught, lets_go ? 0 : 1);
+        assert_int_equal(report.waiting, 0);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
 static void connecting_ten_thousand_times_takes_no_memory(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fourbar:n=4");
@@ -771,6 +813,7 @@ int main(void) {
         cmocka_unit_test(contradictions_are_named),
         cmocka_unit_test(a_start_beside_the_constraints_is_refused_or_projected),
         cmocka_unit_test(what_is_caught_keeps_its_momentum),
+        cmocka_unit_test(what_waits_is_caught_when_its_gap_closes_or_never),
         cmocka_unit_test(connecting_ten_thousand_times_takes_no_memory),
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(a_lack_of_memory_is_survived),

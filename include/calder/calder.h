@@ -797,7 +797,8 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
                           const double point[3]);
 void cal_state_release(cal_state* state); ///< forgets all pushes
 /// Makes executions of "assembly" keep the constraints of its model (those that are not inactive), with φ̈ = −error φ − speed φ̇
-/// for what is open. #CAL_NOT_AVAILABLE for other algorithms, and for models with more rows than assembly closes at once.
+/// for what is open. Half of the digits where rows nearly depend on each other; cal_loops_forward has all of them, after an execution without.
+/// #CAL_NOT_AVAILABLE for other algorithms, and for models with more rows than assembly closes at once.
 cal_status cal_state_hold(cal_state* state, double error, double speed);
 /// 64 bits over the bits of time, q and v; equal for equal states, whatever the machine and its lanes.
 uint64_t cal_state_hash(const cal_state* state);

@@ -385,12 +385,16 @@ bool cal_constraints_are_reached(const cal_constraints* set) {
     return openness(set, false, false) <= fmax(set->closed, SURELY * rounding);
 }
 
+static double shift_of(double open) { return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT); }
+
 // Rows that depend on each other do so up to how far the constraints are open.
-static double shift_for(const cal_constraints* set) {
-    double open = set->loops ? openness(set, false, false) : 0.0;
-    for (int i = 0; i < set->row_count && !set->loops; i++)
-        open = larger_of(open, fabs(set->rows[i].error) * set->scale[i]);
-    return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
+static double shift_for(cal_constraints* set) {
+    if (set->loops) return shift_of(openness(set, false, false));
+    const double open = most_open(set, 0, set->row_count, false);
+    // Of unit wrenches, which most rows are, no more is open than that.
+    if (open * fmax(1.0, 1.0 / set->length) <= sqrt(LEAST_SHIFT / WARY)) return LEAST_SHIFT;
+    for (int i = 0; i < set->row_count; i++) set->rest[i] = set->rows[i].error;
+    return shift_of(cal_matrix_open(set, set->rest));
 }
 
 static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
@@ -485,10 +489,8 @@ static void scale_right(cal_constraints* set, bool factored) {
         if (!factored) cal_matrix_factor(set, shift_for(set));
         return;
     }
+    if (!factored) cal_matrix_factor(set, shift_of(cal_matrix_open(set, set->right)));
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
-    if (factored) return;
-    const double open = cal_largest_size(set->right, set->row_count);
-    cal_matrix_factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
 static const double LONGEST = 0.3, NEAR = 1e-5, LITTLE = 1e-10;

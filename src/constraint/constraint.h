@@ -21,7 +21,7 @@
 #pragma once
 #include "constraint/front_rows.h"
 #include "constraint/loop_factor.h"
-#include "constraint/row_rounding.h"
+#include "pass/row_rounding.h"
 #include "constraint/skyline.h"
 #include "pass/loop_pack.h"
 #include "pass/mass_factor.h"

@@ -45,7 +45,8 @@ bool cal_matrix_create(cal_constraints* set) {
     set->follows = cal_allocate(count, sizeof *set->follows);
     if (!set->follows || !set->degree_start || !set->alone_start || !set->degree_v || !set->alone || !set->columns ||
         !set->ease || !set->least || !set->noise || !set->nearness || !set->turns ||
-        !cal_row_rounding_create(model, CAL_SHIFT_CLOSED, set->length, set->loops, &set->rounding))
+        !cal_row_rounding_create(model, CAL_SHIFT_CLOSED, set->length, set->loops ? cal_loop_meeting : NULL,
+                                 &set->rounding))
         return false;
     size_t at = 0, alone = 0;
     for (size_t c = 0; c < count && !set->loops; c++) {
@@ -95,6 +96,17 @@ static double row_square(const cal_row* row, double length, bool* turns) {
     }
     *turns = forces == 0.0;
     return moments / (length * length) + forces;
+}
+
+double cal_matrix_open(const cal_constraints* set, const double* errors) {
+    double out = 0.0;
+    for (int i = 0; i < set->row_count; i++) {
+        bool turns;
+        const double size = row_square(&set->rows[i], set->length, &turns), error = fabs(errors[i]);
+        const double open = size > 0.0 ? error / (sqrt(size) * set->length) : 0.0;
+        if (!(open <= out)) out = open;
+    }
+    return out;
 }
 
 // From the squares of rows' y: how easily each is moved (of wrenches of size one), beside the most easily moved of its constraint's

@@ -21,6 +21,8 @@ void cal_matrix_destroy(cal_constraints* set);
 // Y where the constraints were evaluated last, rows scaled to length one: set->scale, set->ease. Where the mass matrix's factors are lent
 // by an execution (set->borrows), set->drift as well.
 void cal_matrix_make(cal_constraints* set);
+// The largest of what rows miss, in turns of the mechanism, and lengths of its own: neither the unit of length nor that of mass changes it.
+double cal_matrix_open(const cal_constraints* set, const double* errors);
 // Its triangle. Rows of which less than √shift is left are dropped.
 void cal_matrix_factor(cal_constraints* set, double shift);
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped. In the order of the tree set->change comes with it.

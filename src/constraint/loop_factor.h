@@ -17,7 +17,7 @@
 // node's motion asks for at q̈ = 0 and joint forces push against it (pass/aba_body.h), and the same solution is q̈ with everything. Λ are sums of squares: what is
 // left of a row is known to 1e-8 of it, where the triangle of skyline.h knows 1e-16; thresholds are 1e-6 and more.
 #pragma once
-#include "constraint/row_rounding.h"
+#include "pass/row_rounding.h"
 
 // Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion, in space and in a
 // plane (loop_body.h).

@@ -12,7 +12,7 @@ void cal_minimal_destroy(cal_minimal* minimal) {
     cal_machine_destroy(minimal->machine);
     void* arrays[] = {minimal->mass,  minimal->rows,   minimal->length, minimal->scale,
                       minimal->order, minimal->factor, minimal->basis,  minimal->reduced,
-                      minimal->u,     minimal->force,  minimal->rates};
+                      minimal->u,     minimal->force,  minimal->rates,  minimal->unit};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(minimal);
 }
@@ -33,9 +33,10 @@ cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out) {
     minimal->u = cal_allocate(n, sizeof(double));
     minimal->force = cal_allocate(n, sizeof(double));
     minimal->rates = cal_allocate(n, sizeof(double));
+    minimal->unit = cal_allocate(n, sizeof(double));
     cal_status status = minimal->mass && minimal->rows && minimal->length && minimal->scale && minimal->order &&
                                 minimal->factor && minimal->basis && minimal->reduced && minimal->u && minimal->force &&
-                                minimal->rates
+                                minimal->rates && minimal->unit
                             ? CAL_OK
                             : CAL_NO_MEMORY;
     if (!status) status = cal_machine_serial(1, &minimal->machine, NULL);
@@ -55,6 +56,14 @@ static double dot(const double* a, const double* b, int count) {
 }
 
 // --- Rows and their reflections ----------------------------------------------------------------------------------------
+
+// B, of which the diagonal becomes one.
+static void measure_mass(cal_minimal* minimal) {
+    const size_t n = (size_t)minimal->model->v_count;
+    for (size_t i = 0; i < n; i++) minimal->unit[i] = 1.0 / sqrt(minimal->mass[i * n + i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) minimal->mass[i * n + j] *= minimal->unit[i] * minimal->unit[j];
+}
 
 // A, a row of unit length after the other.
 static void find_rows(cal_minimal* minimal, cal_constraints* set) {
@@ -79,7 +88,8 @@ static void find_rows(cal_minimal* minimal, cal_constraints* set) {
         const double least = sqrt(CAL_ROW_ROUNDING) * longest * minimal->scale[i],
                      noise = sqrt(cal_row_noise(&set->rounding, &set->rows[i], -1, set->at_q, NULL, NULL));
         const bool moves = minimal->length[i] > least && minimal->length[i] > noise;
-        minimal->scale[i] = moves ? 1.0 / minimal->length[i] : 0.0;
+        for (int k = 0; k < n; k++) a[k] *= minimal->unit[k];
+        minimal->scale[i] = moves ? 1.0 / sqrt(dot(a, a, n)) : 0.0;
         for (int k = 0; k < n; k++) a[k] *= minimal->scale[i];
         minimal->order[i] = i;
     }
@@ -208,6 +218,7 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
     cal_constraints_evaluate(set, q, v);
     cal_constraints_factor_mass(set);
     cal_constraints_demand(set, v, qdd, law, gain, NULL);
+    measure_mass(minimal);
     find_rows(minimal, set);
     factor_rows(minimal, set->row_count, sqrt(shift));
     find_basis(minimal);
@@ -215,6 +226,42 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
     reduce_mass(minimal);
     add_free_part(minimal);
     multiply_mass(minimal, minimal->u, minimal->force);
-    for (int i = 0; i < minimal->model->v_count; i++) tau[i] += minimal->force[i];
+    for (int i = 0; i < minimal->model->v_count; i++) {
+        tau[i] += minimal->force[i] / minimal->unit[i];
+        minimal->u[i] *= minimal->unit[i];
+    }
     return CAL_OK;
+}
+
+// --- What is shown ---------------------------------------------------------------------------------------------------------------
+
+// In the user's units, by Gram and Schmidt's method; once more, so that what rounding leaves is rounding of the result.
+static void make_orthonormal(cal_minimal* minimal) {
+    const int n = minimal->model->v_count;
+    for (int c = 0; c < minimal->freedom; c++) {
+        double* s = minimal->basis + (size_t)c * (size_t)n;
+        for (int k = 0; k < n; k++) s[k] *= minimal->unit[k];
+        for (int again = 0; again < 2; again++) {
+            for (int b = 0; b < c; b++) {
+                const double *other = minimal->basis + (size_t)b * (size_t)n, part = dot(s, other, n);
+                for (int k = 0; k < n; k++) s[k] -= part * other[k];
+            }
+            const double over = 1.0 / sqrt(dot(s, s, n));
+            for (int k = 0; k < n; k++) s[k] *= over;
+        }
+    }
+}
+
+void cal_minimal_show(cal_minimal* minimal, double* basis, double* mass) {
+    const int n = minimal->model->v_count, p = minimal->freedom;
+    make_orthonormal(minimal);
+    if (basis) memcpy(basis, minimal->basis, (size_t)p * (size_t)n * sizeof *basis);
+    for (int i = 0; mass && i < p; i++) {
+        for (int k = 0; k < n; k++)
+            minimal->u[k] = minimal->basis[(size_t)i * (size_t)n + (size_t)k] / minimal->unit[k];
+        multiply_mass(minimal, minimal->u, minimal->force);
+        for (int k = 0; k < n; k++) minimal->force[k] /= minimal->unit[k];
+        for (int j = 0; j <= i; j++)
+            mass[i * p + j] = mass[j * p + i] = dot(minimal->basis + (size_t)j * (size_t)n, minimal->force, n);
+    }
 }

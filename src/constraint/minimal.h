@@ -15,6 +15,10 @@
 //     Aᵀ P = (Q₁ S) (R; 0),  u_r = Q₁ R⁻ᵀ Pᵀ r      rows whose pivot is below √shift depend on others: they are suppressed,
 //                                                   as the paper does with hyperstatic systems
 //
+// Each degree of freedom is measured by its own inertia: x_i = √B_ii q̇_i in the place of q̇_i, A and B in these units. Slides and turns of
+// a millimetre and of a kilometre have numbers of one size then, and masses that are far apart too: what of a row is left beside others, and how Sᵀ B S is
+// conditioned, does not depend on the unit of length.
+//
 // Dense in both directions, B from composite bodies: for models of a few dozen degrees of freedom. Where S turns with q, so
 // does ν; it is not integrated. Steps are taken in q and q̇, like those of the other form, so that all solvers serve both.
 #pragma once
@@ -26,6 +30,7 @@ typedef struct cal_minimal {
     cal_machine* machine; // of composite bodies
     cal_plan* plan;
     cal_state* state;
+    double* unit;      // of each degree of freedom, 1 / √B_ii; what follows is in these units
     double* mass;      // B, rows
     double* rows;      // A, then the reflections below R; v_count numbers a row
     double* length;    // of each row; then R's diagonal
@@ -43,6 +48,8 @@ typedef struct cal_minimal {
 cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out);
 void cal_minimal_destroy(cal_minimal* minimal); // NULL is allowed
 
-// As cal_constraints_hold: adds B u = Aᵀλ to tau. What it leaves: S, Sᵀ B S (its root), u.
+// As cal_constraints_hold: adds B u = Aᵀλ to tau. It leaves u, in the user's units.
 cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
                             const double* qdd, cal_stabilization law, double gain, double shift, double* tau);
+// After that: S, orthonormal in the user's units, and Sᵀ B S. Either may be NULL. What the call before has left is used up.
+void cal_minimal_show(cal_minimal* minimal, double* basis, double* mass);

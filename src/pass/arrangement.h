@@ -3,11 +3,10 @@
 #pragma once
 #include "pass/pass.h"
 
-// How constraints are held, where the model has some: chosen by who simulates.
+// How constraints are held, where the model has some.
 typedef struct cal_hold {
-    bool held;                  // else constraints are not there
-    const bool* active;         // of each constraint; NULL: those that are not defined as inactive
-    double error, speed, slips; // φ̈ = −error φ − speed φ̇, and of rows on velocities ψ̇ = −slips ψ
+    bool held;           // else constraints are not there; those that are defined as inactive never are
+    double error, speed; // φ̈ = −error φ − speed φ̇, and of rows on velocities ψ̇ = −speed ψ
 } cal_hold;
 
 typedef struct cal_arrangement {

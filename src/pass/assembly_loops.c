@@ -7,32 +7,35 @@
 //
 //     Λ λ = −c                 the paper's Γ, for all loops at once
 //
-// Λ is positive semidefinite. It is factored with diagonal pivots, Λ = G Gᵀ with G of full rank; pivots that are rounding are
-// rows that depend on others. Then λ = G (Gᵀ G)⁻² Gᵀ (−c) has the least norm of all solutions where there are several (a
-// hyperstatic mechanism: its motion is unique, its forces are not); and where even that leaves Λ λ + c ≠ 0 no motion keeps
-// all constraints: the one that is missed most is named.
+// Λ is positive semidefinite. It is factored with diagonal pivots of rows of size one, √Λ_ii = 1, which no unit and no mass changes. Pivots that are rounding
+// are rows that depend on others, and hold nothing (a hyperstatic mechanism: its motion is unique, its forces are not); so is a Λ_ii that is rounding, of a row
+// that nothing can move (row_rounding.h). Where that leaves Λ λ + c ≠ 0 no motion keeps all constraints: the one that is missed most is named.
+//
+// Λ is the square of Y of constraint/constraint.h, and so has half of its digits where rows nearly depend on each other: who simulates finds λ there.
 #include "pass/assembly.h"
 
 #include "base/memory.h"
 #include "pass/constraint_rows.h"
+#include "pass/row_rounding.h"
 
 #include <math.h>
 #include <string.h>
 
-// Pivots below this part of the largest diagonal are rounding; misses above that part of what was asked for are not.
-static const double RANK = 1e-10, MISS = 1e-3;
+// Misses above this part of what was asked for are no rounding.
+static const double MISS = 1e-3;
 
 struct cal_loop_work {
     cal_node_motion* motions; // of the model's nodes: those with ports are filled in
     double *q, *v;            // the user's order: those of coupled joints are filled in
-    double *matrix, *factor, *square, *vector;
+    cal_row_rounding rounding;
+    double *matrix, *scale, *noise;
     int32_t* order;
 };
 
 void cal_loop_work_destroy(struct cal_loop_work* work) {
     if (!work) return;
-    void* arrays[] = {work->motions, work->q,      work->v,      work->matrix,
-                      work->factor,  work->square, work->vector, work->order};
+    void* arrays[] = {work->motions, work->q, work->v, work->matrix, work->scale, work->noise, work->order};
+    cal_row_rounding_destroy(&work->rounding);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(work);
 }
@@ -49,12 +52,11 @@ struct cal_loop_work* cal_loop_work_create(const cal_schedule* schedule) {
     work->q = cal_allocate((size_t)model->q_count, sizeof(double));
     work->v = cal_allocate((size_t)model->v_count, sizeof(double));
     work->matrix = cal_allocate(rows * rows, sizeof(double));
-    work->factor = cal_allocate(rows * rows, sizeof(double));
-    work->square = cal_allocate(rows * rows, sizeof(double));
-    work->vector = cal_allocate(3 * rows, sizeof(double));
+    work->scale = cal_allocate(rows, sizeof(double));
+    work->noise = cal_allocate(rows, sizeof(double));
     work->order = cal_allocate(rows, sizeof *work->order);
-    if (work->motions && work->q && work->v && work->matrix && work->factor && work->square && work->vector &&
-        work->order)
+    if (work->motions && work->q && work->v && work->matrix && work->scale && work->noise && work->order &&
+        cal_row_rounding_create(model, 1.0, 1.0, NULL, &work->rounding))
         return work;
     cal_loop_work_destroy(work);
     return NULL;
@@ -86,9 +88,7 @@ void cal_loops_place(const cal_context* context, const cal_element* rows) {
 }
 
 static bool is_active(const cal_assembly* assembly, int constraint) {
-    if (!assembly->hold.held) return false;
-    return assembly->hold.active ? assembly->hold.active[constraint]
-                                 : !assembly->schedule->model->constraints[constraint].inactive;
+    return assembly->hold.held && !assembly->schedule->model->constraints[constraint].inactive;
 }
 
 void cal_loops_fill(const cal_context* context, int index) {
@@ -116,9 +116,8 @@ void cal_loops_fill(const cal_context* context, int index) {
                 const cal_row* row = &rows[i];
                 // What belongs to the row as a whole is added at the first of its nodes.
                 if (touched[0] == node)
-                    c[i] = row->bias + (row->holonomic
-                                            ? assembly->hold.speed * row->speed + assembly->hold.error * row->error
-                                            : assembly->hold.slips * row->speed);
+                    c[i] = row->bias + assembly->hold.speed * row->speed +
+                           (row->holonomic ? assembly->hold.error * row->error : 0.0);
                 for (int m = 0; m < row->node_count; m++) {
                     if (row->node[m] != node) continue;
                     memcpy(E + 6 * i, row->moment[m], sizeof row->moment[m]);
@@ -134,42 +133,71 @@ void cal_loops_fill(const cal_context* context, int index) {
 
 // --- Multipliers ------------------------------------------------------------------------------------------------------------
 
-// Λ = G Gᵀ, G by columns; returns its rank. matrix is consumed; rows are taken in the order of their pivots.
-static int factorize(double* matrix, int count, double* G) {
-    double largest = 0.0;
+// Where a node's tree stands on the ground.
+static const double* base_of_tree(const cal_model* model, int node) {
+    while (model->nodes[node].parent >= 0) node = model->nodes[node].parent;
+    return model->nodes[node].offset;
+}
+
+// What of each Λ_ii is rounding; of rows of an element on the ground, one constraint after the other.
+static void find_noise(const cal_assembly* assembly, const cal_element* e, double* noise) {
+    const cal_schedule* s = assembly->schedule;
+    const struct cal_loop_work* work = assembly->loop_work;
+    for (int n = 0; n < e->name_count; n++) {
+        const int constraint = s->names[e->first_name + n],
+                  count = cal_constraint_rows(&s->model->constraints[constraint], NULL);
+        cal_row rows[CAL_CONSTRAINT_ROWS];
+        memset(noise, 0, (size_t)count * sizeof *noise);
+        if (is_active(assembly, constraint))
+            cal_constraint_make_rows(s->model, constraint, 0.0, work->motions, work->q, work->v, rows);
+        for (int i = 0; i < count && is_active(assembly, constraint); i++) {
+            double reach[CAL_ROW_NODES];
+            for (int k = 0; k < rows[i].node_count; k++) {
+                const double *x = work->motions[rows[i].node[k]].origin,
+                             *base = base_of_tree(s->model, rows[i].node[k]);
+                const double apart[3] = {x[0] - base[0], x[1] - base[1], x[2] - base[2]};
+                reach[k] = sqrt(cal_dot3(apart, apart));
+            }
+            noise[i] = cal_row_gross(&work->rounding, &rows[i], reach);
+        }
+        noise += count;
+    }
+}
+
+// m = G Gᵀ of rows of size one, in place: of the rows order[0] … order[rank − 1], which are kept, G in their lower part; returns the rank.
+static int factorize(double* m, int count, const double* noise, int32_t* order) {
     int rank = 0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, matrix[i * count + i]);
+    for (int i = 0; i < count; i++) order[i] = i;
     for (; rank < count; rank++) {
-        int best = 0;
-        for (int i = 1; i < count; i++)
-            if (matrix[i * count + i] > matrix[best * count + best]) best = i;
-        const double pivot = matrix[best * count + best];
-        if (!(pivot > RANK * largest)) break;
-        const double root = sqrt(pivot);
-        double* column = G + (size_t)rank * (size_t)count;
-        for (int i = 0; i < count; i++) column[i] = matrix[i * count + best] / root;
-        for (int i = 0; i < count; i++)
-            for (int j = 0; j < count; j++) matrix[i * count + j] -= column[i] * column[j];
-        for (int i = 0; i < count; i++) matrix[i * count + best] = matrix[best * count + i] = 0.0;
+        int best = -1;
+        double most = 0.0;
+        // Each row before it adds its rounding.
+        for (int i = rank; i < count; i++) {
+            const double left = m[order[i] * count + order[i]];
+            if (left > (1.0 + rank) * noise[order[i]] && left > most) most = left, best = i;
+        }
+        if (best < 0) break;
+        const int32_t pivot = order[best];
+        order[best] = order[rank], order[rank] = pivot;
+        const double root = sqrt(most);
+        for (int i = rank; i < count; i++) m[order[i] * count + pivot] /= root;
+        for (int i = rank + 1; i < count; i++)
+            for (int j = rank + 1; j < count; j++)
+                m[order[i] * count + order[j]] -= m[order[i] * count + pivot] * m[order[j] * count + pivot];
     }
     return rank;
 }
 
-// x ← (L Lᵀ)⁻¹ x; the first call factors the matrix in place.
-static void solve(double* m, int n, double* x, bool factor) {
-    for (int i = 0; factor && i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = m[i * n + j];
-            for (int k = 0; k < j; k++) sum -= m[i * n + k] * m[j * n + k];
-            m[i * n + j] = i == j ? sqrt(sum) : sum / m[j * n + j];
-        }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) x[i] -= m[i * n + k] * x[k];
-        x[i] /= m[i * n + i];
+// x ← (G Gᵀ)⁻¹ x of the rows that are kept, zero of the others.
+static void solve(const double* m, int count, int rank, const int32_t* order, double* x) {
+    for (int i = 0; i < rank; i++) {
+        for (int k = 0; k < i; k++) x[order[i]] -= m[order[i] * count + order[k]] * x[order[k]];
+        x[order[i]] /= m[order[i] * count + order[i]];
     }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) x[i] -= m[k * n + i] * x[k];
-        x[i] /= m[i * n + i];
+    for (int i = rank; i < count; i++) x[order[i]] = 0.0;
+    for (int i = rank - 1; i >= 0; i--) {
+        for (int k = i + 1; k < rank; k++) x[order[i]] -= m[order[k] * count + order[i]] * x[order[k]];
+        x[order[i]] /= m[order[i] * count + order[i]];
     }
 }
 
@@ -191,32 +219,26 @@ void cal_loops_solve(const cal_context* context, int index) {
     const int count = e->columns;
     const size_t k = (size_t)count;
     const double *c = assembly->numbers + e->numbers + CAL_ELEMENT_COLUMNS + 6 * k, *L = c + k;
-    double *lambda = assembly->numbers + e->force, *G = work->factor, *right = work->vector;
+    double* lambda = assembly->numbers + e->force;
     if (!assembly->hold.held) {
         memset(lambda, 0, k * sizeof *lambda);
         return;
     }
-    for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < k; j++) work->matrix[i * k + j] = L[cal_packed(i, j)];
-    const int rank = factorize(work->matrix, count, G);
-    for (int i = 0; i < rank; i++) {
-        right[i] = 0.0;
-        for (int r = 0; r < count; r++) right[i] -= G[i * count + r] * c[r];
-        for (int j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (int r = 0; r < count; r++) sum += G[i * count + r] * G[j * count + r];
-            work->square[i * rank + j] = work->square[j * rank + i] = sum;
-        }
+    find_noise(assembly, e, work->noise);
+    for (size_t i = 0; i < k; i++) {
+        const double own = L[cal_packed(i, i)];
+        work->scale[i] = own > work->noise[i] ? 1.0 / sqrt(own) : 0.0;
+        work->noise[i] *= work->scale[i] * work->scale[i];
     }
-    solve(work->square, rank, right, true);
-    solve(work->square, rank, right, false);
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < k; j++) work->matrix[i * k + j] = L[cal_packed(i, j)] * work->scale[i] * work->scale[j];
+    const int rank = factorize(work->matrix, count, work->noise, work->order);
+    for (int r = 0; r < count; r++) lambda[r] = -c[r] * work->scale[r];
+    solve(work->matrix, count, rank, work->order, lambda);
+    for (int r = 0; r < count; r++) lambda[r] *= work->scale[r];
     double asked = 0.0, missed = 0.0;
     int worst = 0;
-    for (int r = 0; r < count; r++) {
-        lambda[r] = 0.0;
-        for (int i = 0; i < rank; i++) lambda[r] += G[i * count + r] * right[i];
-        asked = fmax(asked, fabs(c[r]));
-    }
+    for (int r = 0; r < count; r++) asked = fmax(asked, fabs(c[r]));
     for (int r = 0; r < count; r++) {
         double miss = c[r];
         for (int i = 0; i < count; i++) miss += L[cal_packed((size_t)r, (size_t)i)] * lambda[i];

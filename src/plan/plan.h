@@ -189,9 +189,6 @@ cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, vo
 
 // Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
 int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);
-// As cal_state_hold, for those constraints that are active (the caller's memory), and a gain for what slips; false when the
-// plan's program does not close loops.
-bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips);
 // Where a body is, from the motion of the node that carries it (jacobian.c).
 void cal_state_body_pose(const cal_state* state, int body, double pose[7]);
 // A force and a moment about the node's origin, world's axes, from outside.

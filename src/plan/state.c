@@ -137,15 +137,11 @@ enum {
     COUNT_DOUBLES = CAL_COUNTS * sizeof(cal_count) / sizeof(double)
 };
 
-bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips) {
-    const cal_arrangement* arrangement = state->plan->arrangement;
-    const cal_hold how = {.held = true, .active = active, .error = error, .speed = speed, .slips = slips};
-    return arrangement && arrangement->ops->hold(&state->context, &how);
-}
-
 cal_status cal_state_hold(cal_state* state, double error, double speed) {
     if (!state || !(error >= 0.0 && speed >= 0.0) || !isfinite(error) || !isfinite(speed)) return CAL_BAD_ARGUMENT;
-    return cal_state_hold_active(state, NULL, error, speed, speed) ? CAL_OK : CAL_NOT_AVAILABLE;
+    const cal_arrangement* arrangement = state->plan->arrangement;
+    const cal_hold how = {.held = true, .error = error, .speed = speed};
+    return arrangement && arrangement->ops->hold(&state->context, &how) ? CAL_OK : CAL_NOT_AVAILABLE;
 }
 
 cal_status cal_state_bring(const cal_state* state, unsigned what) {

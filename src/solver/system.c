@@ -288,12 +288,13 @@ void cal_system_destroy(cal_system* system) {
     cal_plan_destroy_part(system->last_part);
     cal_plan_destroy(system->plan);
     cal_machine_destroy(system->own_machine);
-    void* arrays[] = {system->q,       system->evaluated_q,     system->tau,         system->changed_tau,
-                      system->control, system->changed_control, system->pushes,      system->memory,
-                      system->block,   system->vectors,         system->sample,      system->raw,
-                      system->qdd,     system->forces,          system->none_active, system->accelerations,
-                      system->begin,   system->last.numbers,    system->added,       system->scale,
-                      system->kept};
+    void* arrays[] = {system->q,           system->evaluated_q,  system->tau,
+                      system->changed_tau, system->control,      system->changed_control,
+                      system->pushes,      system->memory,       system->block,
+                      system->vectors,     system->sample,       system->raw,
+                      system->qdd,         system->forces,       system->accelerations,
+                      system->begin,       system->last.numbers, system->added,
+                      system->scale,       system->kept};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_system_destroy_friction(system);
     cal_free(system);

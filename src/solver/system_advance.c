@@ -297,11 +297,6 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
             "tolerance, or check whether constraints contradict each other",
             name, system->state->time, why, system->time);
     }
-    if (status == CAL_BAD_MODEL && system->state->unmet != CAL_NONE)
-        return cal_fail(error, status,
-                        "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
-                        cal_model_constraint_name(system->model, system->state->unmet, name, sizeof name),
-                        system->state->time);
     char bad[192];
     if (status == CAL_NOT_FINITE && find_bad_force(system, bad, sizeof bad))
         return cal_fail(error, status,

@@ -84,9 +84,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     if (system->model->constraint_count == 0) return CAL_OK;
     system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
-    system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
-    if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
-        !cal_system_create_watch(system) ||
+    if (!system->raw || !system->qdd || !cal_system_create_singular(system) || !cal_system_create_watch(system) ||
         cal_constraints_create_on(system->model, system->plan->machine, &system->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     const cal_plan* plan = system->plan;
@@ -260,19 +258,9 @@ static cal_status join_execution(cal_system* system, const double* tau, const do
 
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
     system->held = system->accelerated = system->joined = false;
-    const double gain = system->def.gain;
-    const bool literal = system->law == CAL_STABILIZE_LITERAL, none = system->law == CAL_STABILIZE_NONE;
-    const double of_error = none ? 0.0 : literal ? gain : gain * gain;
-    // Assembly closes loops itself, in the execution that follows; but for places where it had better not.
-    const bool closes = !system->minimal && cal_state_hold_active(system->state, system->constraints->active, of_error,
-                                                                  none ? 0.0 : 2.0 * gain, none ? 0.0 : gain);
-    if (closes) {
-        if (!system->projects || !cal_system_is_near(system)) return CAL_OK;
-        cal_state_hold_active(system->state, system->none_active, 0.0, 0.0, 0.0);
-    }
     const size_t count = (size_t)system->model->v_count;
     const bool implicit = system->ops && system->ops->implicit > 0;
-    const bool accelerates = system->ops && !implicit && !system->minimal && !closes;
+    const bool accelerates = system->ops && !implicit && !system->minimal;
     bool done = false;
     system->constraints->time = system->state->time;
     if (accelerates && system->constraints->joins) {
@@ -406,6 +394,8 @@ cal_status cal_system_connect(cal_system* system, int constraint, cal_connection
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error) {
     const cal_status status = check_constraint(system, constraint, "cal_sim_disconnect", error);
     if (status) return status;
+    // It may be due already, in the step that has been taken.
+    if (system->watch.waits[constraint]) cal_system_restart(system);
     system->watch.waits[constraint] = false;
     if (!system->constraints->active[constraint]) return CAL_OK;
     cal_constraints_activate(system->constraints, constraint, false);

@@ -103,7 +103,6 @@ struct cal_system {
     cal_constraints* constraints; // NULL: the model has none
     cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
     bool* connected;              // while a checkpoint is read: what it says; else NULL
-    bool* none_active;            // false for each constraint
     cal_stabilization law;
     bool projects;
     double *raw, *qdd;    // q and v before a projection, twice; accelerations without constraints, and two more such

@@ -10,6 +10,8 @@
 // alone: what moves faster than the tolerance slides; for the others friction λ within ±f is looked for that keeps as many at rest as it
 // can: a = free + G λ with a = 0, or λ = ±f and a against it.
 //
+// A joint that other constraints move, as a prescribed motion does through a loop, never rests: where it turns back it slides on, the other way.
+//
 // A joint that rests on a stop is held by friction and by any force out of the stop: λ from −f up, or from f down.
 //
 // The model of the system is the user's without friction in these joints, with such a row for each after the user's constraints.
@@ -95,25 +97,62 @@ static cal_status find_holding_forces(cal_system* system, double time, const dou
     return status;
 }
 
-static cal_status stop_slow_ones(cal_system* system, bool* any) {
+// Rows that hold, and do not follow from others, at the present place.
+static int count_independent(cal_system* system) {
+    cal_constraints* set = system->constraints;
+    int count = 0;
+    cal_constraints_evaluate(set, system->q, system->v);
+    (void)cal_constraints_rank(set);
+    for (int i = 0; i < set->row_count; i++) count += set->matrix.left[i] > 0.0 ? 1 : 0;
+    return count;
+}
+
+// Of the candidates those whose motion the user's constraints prescribe do not rest, whatever friction there is: they slide to where they are accelerated.
+// They are those whose row follows from the others.
+static cal_status let_moved_ones_slide(cal_system* system) {
+    cal_friction* f = &system->friction;
+    const int slow = f->resting;
+    for (int k = 0; k < slow; k++) cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
+    if (slow == 0 || system->constraints->row_count == 0) return CAL_OK;
+    system->constraints->time = system->time;
+    const int others = count_independent(system);
+    for (int k = 0; k < slow; k++) {
+        cal_constraints_activate(system->constraints, f->first + f->candidate[k], true);
+        f->spare[k] = count_independent(system) == others;
+        cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
+    }
+    const cal_status status =
+        cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
+    f->resting = 0;
+    for (int k = 0; k < slow; k++)
+        if (f->spare[k])
+            let_slide(system, f->candidate[k], f->acceleration[f->degree[f->candidate[k]]]);
+        else
+            f->candidate[f->resting++] = f->candidate[k];
+    return status;
+}
+
+static cal_status stop_slow_ones(cal_system* system) {
     cal_friction* f = &system->friction;
     double before[2], after[2];
-    *any = false;
+    f->resting = 0;
     for (int i = 0; i < f->count; i++) {
         const double v = system->v[f->degree[i]];
         const bool held =
             cal_system_at_stop(system, i, system->q, false) || cal_system_at_stop(system, i, system->q, true);
         const bool slow = fabs(v) <= system->settings.absolute || (f->stops && f->calm[i]);
-        if (!slow || (f->limit[i] == 0.0 && !held)) {
+        if (!slow || (f->limit[i] == 0.0 && !held))
             let_slide(system, i, v);
-            continue;
-        }
-        f->tau[f->degree[i]] = 0.0;
-        cal_constraints_activate(system->constraints, f->first + i, true);
-        *any = true;
+        else
+            f->candidate[f->resting++] = i;
     }
-    if (!*any) return CAL_OK;
-    cal_status status = cal_system_find_energy(system, system->q, system->v, before);
+    cal_status status = let_moved_ones_slide(system);
+    if (status || f->resting == 0) return status;
+    for (int k = 0; k < f->resting; k++) {
+        f->tau[f->degree[f->candidate[k]]] = 0.0;
+        cal_constraints_activate(system->constraints, f->first + f->candidate[k], true);
+    }
+    status = cal_system_find_energy(system, system->q, system->v, before);
     system->constraints->time = system->time;
     cal_constraints_project(system->constraints, system->q, system->v, CAL_PROJECT_VELOCITY, CAL_PATIENCE_STEP);
     cal_system_keep_rests(system, system->v);
@@ -212,14 +251,10 @@ static void find_bounds(const cal_system* system, int i, const double* q, double
 
 cal_status cal_system_settle_friction(cal_system* system) {
     cal_friction* f = &system->friction;
-    bool any = false;
     if (f->count == 0) return CAL_OK;
     cal_status status = cal_system_hit_stops(system);
-    if (!status) status = stop_slow_ones(system, &any);
-    if (status || !any) return status;
-    f->resting = 0;
-    for (int i = 0; i < f->count; i++)
-        if (rests(system, i)) f->candidate[f->resting++] = i;
+    if (!status) status = stop_slow_ones(system);
+    if (status || f->resting == 0) return status;
     for (int i = 0; i < f->resting; i++) {
         cal_constraints_activate(system->constraints, f->first + f->candidate[i], false);
         find_bounds(system, f->candidate[i], system->q, &f->low[i], &f->high[i], &f->beyond[i]);

@@ -38,16 +38,7 @@ cal_status cal_system_minimal(cal_system* system, int* freedom, double* basis, d
         cal_minimal_hold(system->minimal, system->constraints, system->q, system->v, system->qdd, CAL_STABILIZE_NONE,
                          0.0, system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, system->qdd + n);
     if (status) return status;
-    const size_t p = (size_t)system->minimal->freedom;
-    *freedom = (int)p;
-    if (basis) memcpy(basis, system->minimal->basis, p * n * sizeof *basis);
-    // L Lᵀ again.
-    for (size_t i = 0; mass && i < p; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k <= j; k++)
-                sum += system->minimal->reduced[i * p + k] * system->minimal->reduced[j * p + k];
-            mass[i * p + j] = mass[j * p + i] = sum;
-        }
+    *freedom = system->minimal->freedom;
+    cal_minimal_show(system->minimal, basis, mass);
     return CAL_OK;
 }

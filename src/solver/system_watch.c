@@ -123,9 +123,10 @@ cal_status cal_system_watch_step(cal_system* system, double from, double to) {
         if (status) return status;
         if (largest <= CAL_CONNECT_TOLERANCE && root < w->due) w->due = root, w->constraint = i;
     }
-    const double caught = w->due;
-    const cal_status status = cal_system_watch_friction(system, from, to, &w->due);
-    if (w->due < caught) w->constraint = CAL_NONE;
+    // Whatever joints do after that belongs to another motion.
+    double turns = (double)INFINITY;
+    const cal_status status = cal_system_watch_friction(system, from, fmin(to, w->due), &turns);
+    if (turns < w->due) w->due = turns, w->constraint = CAL_NONE;
     return status;
 }
 

@@ -1,7 +1,6 @@
 // What rounding leaves of rows (row_rounding.h).
-#include "constraint/row_rounding.h"
+#include "pass/row_rounding.h"
 #include "base/memory.h"
-#include "constraint/loop_factor.h"
 #include "layout/layout.h"
 #include "pass/aba.h"
 #include <float.h>
@@ -94,10 +93,9 @@ static double bound_from(const cal_row_rounding* rounding, int constraint, int n
     return sum;
 }
 
-static double find_limit(const cal_row_rounding* rounding, int constraint, double least, double length, bool nearest) {
+static double find_limit(const cal_row_rounding* rounding, int constraint, double least, double length, int stop) {
     const cal_model* model = rounding->model;
     const cal_constraint_def* def = &model->constraints[constraint];
-    const int stop = nearest ? cal_loop_meeting(model, constraint) : -1;
     double sum = 0.0;
     for (int side = 0; side < 2; side++) {
         int node = -1;
@@ -112,7 +110,8 @@ static double find_limit(const cal_row_rounding* rounding, int constraint, doubl
     return sum / least;
 }
 
-bool cal_row_rounding_create(const cal_model* model, double least, double length, bool nearest, cal_row_rounding* out) {
+bool cal_row_rounding_create(const cal_model* model, double least, double length, cal_row_end* end,
+                             cal_row_rounding* out) {
     const size_t count = (size_t)model->constraint_count;
     out->model = model;
     out->arm = cal_allocate((size_t)model->node_count, sizeof(double));
@@ -123,9 +122,35 @@ bool cal_row_rounding_create(const cal_model* model, double least, double length
     for (int n = 0; n < model->node_count; n++) out->arm[n] = arm_of(model, n);
     for (int c = 0; c < model->constraint_count; c++) {
         find_lever(out, c);
-        out->limit[c] = find_limit(out, c, least, length, nearest);
+        out->limit[c] = find_limit(out, c, least, length, end ? end(model, c) : -1);
     }
     return true;
+}
+
+// --- Without cancellation ----------------------------------------------------------------------------------------------------------
+
+// The least of what a joint's degrees of freedom have of their own; zero: it has none.
+static double least_inertia(const cal_node* node) {
+    const double *s = node->second_moment, turn = s[0] + s[1] + s[2] - fmax(s[0], fmax(s[1], s[2]));
+    if (node->kind == CAL_REVOLUTE) return own_inertia(node);
+    if (node->kind == CAL_PRISMATIC) return node->mass + node->armature;
+    return turn + node->armature;
+}
+
+double cal_row_gross(const cal_row_rounding* rounding, const cal_row* row, const double reach[CAL_ROW_NODES]) {
+    const cal_model* model = rounding->model;
+    double sum = 0.0;
+    for (int i = 0; i < row->node_count; i++) {
+        const double force = size_of(row->force[i]), moment = size_of(row->moment[i]);
+        double lever = rounding->lever[row->constraint] + reach[i];
+        for (int n = row->node[i], k = 1; n >= 0; n = model->nodes[n].parent, k++) {
+            const cal_node* node = &model->nodes[n];
+            const double inertia = least_inertia(node), turned = lever * force + moment;
+            if (inertia > 0.0) sum += k * (node->kind == CAL_PRISMATIC ? force * force : turned * turned) / inertia;
+            lever += rounding->arm[n];
+        }
+    }
+    return TIMES * DBL_EPSILON * sum;
 }
 
 // --- Noise -----------------------------------------------------------------------------------------------------------------------

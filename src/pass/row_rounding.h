@@ -26,12 +26,20 @@ typedef struct cal_row_rounding {
     double* limit;
 } cal_row_rounding;
 
-// least: the smallest part of y² that anybody asks for; length: as forces and moments are compared by; nearest: rows end where the paths of their bodies
-// meet (loop_factor.h), and not on the ground.
-bool cal_row_rounding_create(const cal_model* model, double least, double length, bool nearest, cal_row_rounding* out);
+// The node at which a constraint's rows end; −1: the ground.
+typedef int cal_row_end(const cal_model* model, int constraint);
+
+// least: the smallest part of y² that anybody asks for; length: as forces and moments are compared by; end: NULL: rows end on the ground.
+bool cal_row_rounding_create(const cal_model* model, double least, double length, cal_row_end* end,
+                             cal_row_rounding* out);
 void cal_row_rounding_destroy(cal_row_rounding* rounding);
 
 // What y² of a row may be of nothing but rounding, on its way from its nodes to `stop`, a node that is not passed any more; −1: the ground. q: where the row is.
 // root: C of all joints, its diagonal inverted (6 a degree of freedom); NULL: factors are lent by `tree`; without that one: of s² instead.
 double cal_row_noise(const cal_row_rounding* rounding, const cal_row* row, int stop, const double* q,
                      const double* root, const cal_mass_factor* tree);
+
+// The same of y² where it is not a sum of squares, but E Λ E of a 6 × 6 Λ, whose terms cancel instead of those of y: 16 k ε (ℓ F + M)² / D. D is what a joint
+// has of its own at least, so that no factor is asked for; joints that have nothing are left to the others of their body. reach: of each of the row's nodes, how far
+// it is from its tree's base, which slides may have added to.
+double cal_row_gross(const cal_row_rounding* rounding, const cal_row* row, const double reach[CAL_ROW_NODES]);
