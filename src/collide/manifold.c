@@ -196,6 +196,7 @@ typedef struct collector {
     const cal_geometry *a, *b;
     const cal_pose *pose_a, *pose_b;
     double margin;
+    double limit; // beyond which nobody asks how far pieces are apart
     cal_contact* out;
     int capacity, count;
     bool blocked_too; // takes contacts against walls inside height fields
@@ -384,7 +385,7 @@ static void collect(void* user, int i, int k, double* limit) {
     if (known)
         nearest = *c->distance;
     else
-        cal_piece_normal(p, c->pose_a, q, c->pose_b, &nearest);
+        cal_piece_normal(p, c->pose_a, q, c->pose_b, c->limit, &nearest);
     if (c->distance != NULL && !known) {
         *c->distance = nearest;
         c->distance->piece_a = i, c->distance->piece_b = k;
@@ -481,11 +482,14 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
                              const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
                              cal_contact* out, int capacity) {
     const bool single = a->piece_count == 1 && b->piece_count == 1;
+    // Of several pieces those that are further apart than the margin may not have been looked at.
+    const bool all = a->piece_count - a->plane_count <= 1 && b->piece_count - b->plane_count <= 1;
     collector c = {.a = a,
                    .b = b,
                    .pose_a = pose_a,
                    .pose_b = pose_b,
                    .margin = margin,
+                   .limit = all ? INFINITY : margin,
                    .out = out,
                    .capacity = capacity,
                    .blocked_a = -1,
@@ -514,8 +518,6 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
         }
         out[k] = item;
     }
-    // Of several pieces those that are further apart than the margin may not have been looked at.
-    const bool all = a->piece_count - a->plane_count <= 1 && b->piece_count - b->plane_count <= 1;
     margins[0] = c.within, margins[1] = all ? c.beyond : margin;
     return c.count;
 }
