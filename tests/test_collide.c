@@ -510,6 +510,28 @@ static void test_contact_in_small_steps(void** state) {
     }
 }
 
+// A needle is a nanometre away from an edge of a box: searches for the direction between them went a quarter as far sixteen times, and ended on the way,
+// 2e-11 short of it.
+static void test_needle_beside_a_box(void** state) {
+    (void)state;
+    static const double place[3] = {0.99296392135931266, -0.079513865852910204, 0.065384160328897378},
+                        q[4] = {0.32377399100258969, 0.51304847221524652, -0.71143076937783067, 0.35470822980348787},
+                        other[3] = {0.0027199630135239516, 0.55113973553861717, -0.58016859375866026},
+                        r[4] = {-0.15059120247287985, 0.62880113914271285, 0.74686834942102742, -0.15530320596725844};
+    cal_geometry *needle = cal_test_shape(CAL_CYLINDER, 4.313376928319568e-05, 0.20963141842966593, 0),
+                 *box = cal_test_shape(CAL_BOX, 0.86380767091326738, 0.7229574130211498, 0.20784880490474356);
+    cal_pose pose = cal_pose_make(place, q);
+    const cal_pose there = cal_pose_make(other, r);
+    cal_separation apart, near;
+    cal_distance(needle, &pose, box, &there, NULL, &apart);
+    for (int i = 0; i < 3; i++) pose.position[i] -= (apart.distance - 0.9969493505837978e-9) * apart.normal[i];
+    cal_distance(needle, &pose, box, &there, NULL, &near);
+    cal_test_expect_near(near.distance, 0.9969493505837978e-9, 1e-14, "distance of a needle from a box");
+    for (int i = 0; i < 3; i++) cal_test_expect_near(near.normal[i], apart.normal[i], 1e-4, "normal");
+    cal_geometry_destroy(needle);
+    cal_geometry_destroy(box);
+}
+
 // --- Repeatability ----------------------------------------------------------------------------------------------------
 
 static void test_same_bits_and_cache(void** state) {
@@ -650,11 +672,15 @@ static void test_large_hulls(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large_hulls),         cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_polytopes),           cmocka_unit_test(test_curved),
-        cmocka_unit_test(test_continuity),          cmocka_unit_test(test_contact_in_small_steps),
-        cmocka_unit_test(test_same_bits_and_cache), cmocka_unit_test(test_unions),
-        cmocka_unit_test(test_planes_never_touch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_large_hulls),
+                                       cmocka_unit_test(test_closed_forms),
+                                       cmocka_unit_test(test_polytopes),
+                                       cmocka_unit_test(test_curved),
+                                       cmocka_unit_test(test_continuity),
+                                       cmocka_unit_test(test_contact_in_small_steps),
+                                       cmocka_unit_test(test_needle_beside_a_box),
+                                       cmocka_unit_test(test_same_bits_and_cache),
+                                       cmocka_unit_test(test_unions),
+                                       cmocka_unit_test(test_planes_never_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

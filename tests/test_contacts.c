@@ -112,6 +112,32 @@ static void test_leaning_box(void** state) {
     cal_geometry_destroy(plane);
 }
 
+// A hull stands on both ends of its keel, between steep sides: the stem, which leans less than they do, was taken for what faces the
+// ground, so that one end alone touched, now this one and now the other.
+static void test_keel(void** state) {
+    (void)state;
+    static const double vertices[] = {-1, 0, 0, 1, 0, 0, 2, 0.05, 1, 2, -0.05, 1, -1, 0.1, 1, -1, -0.1, 1};
+    cal_piece_def def = cal_default_piece_def();
+    def.kind = CAL_MESH;
+    def.vertices = vertices;
+    def.vertex_count = 6;
+    cal_geometry *hull = cal_test_geometry(&def, 1), *plane = cal_test_shape(CAL_PLANE, 0, 0, 0),
+                 *table = cal_test_shape(CAL_BOX, 5, 5, 1);
+    const cal_pose standing = turned(0, 0, 0.0, 0, 1, 0, 1e-6), ground = at(0, 0, 0), below = at(0, 0, -1);
+    cal_contact c[ROOM];
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(
+            cal_contacts(hull, &standing, k == 0 ? plane : table, k == 0 ? &ground : &below, 0.01, c, ROOM), 2);
+        const cal_box box = spread(c, 2);
+        cal_test_expect_near(box.low[0], -1.0, 1e-5, "stern");
+        cal_test_expect_near(box.high[0], 1.0, 1e-5, "stem");
+        assert_int_not_equal(c[0].feature, c[1].feature);
+    }
+    cal_geometry_destroy(hull);
+    cal_geometry_destroy(plane);
+    cal_geometry_destroy(table);
+}
+
 static void test_round_shapes(void** state) {
     (void)state;
     cal_geometry *plane = cal_test_shape(CAL_PLANE, 0, 0, 0), *capsule = cal_test_shape(CAL_CAPSULE, 0.5, 1, 0);
@@ -615,6 +641,7 @@ int main(void) {
                                        cmocka_unit_test(test_points_of_a_pair_are_told_apart),
                                        cmocka_unit_test(test_turned_boxes_make_an_octagon),
                                        cmocka_unit_test(test_leaning_box),
+                                       cmocka_unit_test(test_keel),
                                        cmocka_unit_test(test_round_shapes),
                                        cmocka_unit_test(test_manifolds_agree_with_distance),
                                        cmocka_unit_test(test_boxes_that_touch_to_a_rounding),

@@ -239,11 +239,12 @@ typedef struct cal_simplex {
     double nearest[3];
 } cal_simplex;
 
-typedef enum cal_gjk_end { CAL_GJK_APART, CAL_GJK_TOUCHING } cal_gjk_end;
+typedef enum cal_gjk_end { CAL_GJK_APART, CAL_GJK_TOUCHING, CAL_GJK_BEYOND } cal_gjk_end;
 
 // GJK: the point of C nearest to the origin, from a first direction (b to a). TOUCHING: the origin is in the simplex, or
-// within rounding of it; then nearest is of no use.
-cal_gjk_end cal_gjk(const cal_view* a, const cal_view* b, const double direction[3], double scale, cal_simplex* out);
+// within rounding of it; then nearest is of no use. BEYOND: all of C is further away than `beyond`, and more is not known.
+cal_gjk_end cal_gjk(const cal_view* a, const cal_view* b, const double direction[3], double scale, double beyond,
+                    cal_simplex* out);
 
 // The result for two cores in the working frame.
 typedef struct cal_core_separation {
@@ -271,9 +272,10 @@ bool cal_boxes_overlap(const cal_view* a, const cal_view* b, cal_core_separation
 // The signed distance of two pieces at two poses of their geometries, in the world; direction: a first guess, may be NULL.
 void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
                         const double* direction, cal_separation* out);
-// The same, but without the nearest points of pieces with corners that overlap: they cost most of it, and faces tell where such pieces touch.
+// The same, but without the nearest points of pieces with corners that overlap: they cost most of it, and faces tell where such pieces touch. A
+// distance of more than the limit is one that is more than the limit.
 void cal_piece_normal(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
-                      cal_separation* out);
+                      double limit, cal_separation* out);
 // Two pieces with corners, which no rounding takes off; and whether cal_piece_normal has found their nearest points at such a distance.
 static inline bool cal_have_corners(const cal_convex* a, const cal_convex* b) {
     return cal_is_polytope(a) && cal_is_polytope(b) && a->radius == 0.0 && b->radius == 0.0;

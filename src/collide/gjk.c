@@ -6,14 +6,15 @@
 //           ╲╱          recursion or regions of Voronoi, but no case in which rounding picks a wrong region.
 //           w   ○
 //
-// It ends when the bound F(v/|v|) has met |v|, when nothing gets nearer any more (polytopes: exactly there), or when the
-// origin is inside.
+// It ends when the bound F(v/|v|) has met |v|, when nothing gets nearer any more (polytopes: exactly there), when the
+// origin is inside, or when the bound is beyond what is asked for.
 #include "base/memory.h"
 #include "collide/convex.h"
 
 enum { MOST_STEPS = 128 };
 static const double rounding = 1e-15;     // of what is measured, relative to the pair's size
 static const double curved_gap = 1e-12;   // where a curved surface is left to the final solve, relative to |v|
+static const double sure = 1e-13;         // of the pair's size: what a bound may be off by
 static const double flat_simplex = 1e-14; // height over size of a simplex that has none
 
 // The foot point of the origin on the hull of some points; false: it is not inside that hull, or the hull is flat.
@@ -108,7 +109,8 @@ static bool is_known(const cal_simplex* s, const cal_difference* point) {
     return false;
 }
 
-cal_gjk_end cal_gjk(const cal_view* a, const cal_view* b, const double direction[3], double scale, cal_simplex* out) {
+cal_gjk_end cal_gjk(const cal_view* a, const cal_view* b, const double direction[3], double scale, double beyond,
+                    cal_simplex* out) {
     const bool curved = !cal_is_polytope(a->piece) || !cal_is_polytope(b->piece);
     cal_simplex s = {.count = 1, .weights = {1.0}};
     cal_gap_along(a, b, direction, &s.points[0]);
@@ -122,6 +124,10 @@ cal_gjk_end cal_gjk(const cal_view* a, const cal_view* b, const double direction
         }
         cal_difference point;
         const double bound = cal_gap_along(a, b, s.nearest, &point) / size;
+        if (bound - sure * scale > beyond) {
+            end = CAL_GJK_BEYOND;
+            break;
+        }
         if (size - bound <= rounding * (scale + size) + (curved ? curved_gap * size : 0.0)) break;
         if (is_known(&s, &point)) break;
         cal_simplex larger = s;

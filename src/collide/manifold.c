@@ -47,6 +47,28 @@ static void add_corner(const cal_view* view, const double local[3], int id, feat
     out->corners[out->count++].id = (uint32_t)id;
 }
 
+// The edge that is furthest out towards d: from the furthest corner to the furthest of its neighbours, since whoever has no neighbour further
+// out is the furthest. The face that leans least need not have it: a keel lies between steep sides, and the stem leans less.
+static void find_edge(const cal_convex* piece, const double local[3], int first, int32_t ends[2]) {
+    const cal_topology* t = piece->topology;
+    double p[3], furthest = -INFINITY;
+    const int corner_at = cal_support_local(piece, local, p);
+    const double own = cal_dot3(p, local);
+    for (int n = 0; n < t->face_count; n++) {
+        const int f = n == 0       ? first
+                      : n <= first ? n - 1
+                                   : n; // of faces that share an edge the first one says where it begins
+        const int32_t begin = t->face_first[f], length = t->face_first[f + 1] - begin;
+        for (int32_t k = 0; k < length; k++) {
+            const int32_t i = t->face_vertices[begin + k], j = t->face_vertices[begin + (k + 1) % length];
+            if (i != corner_at && j != corner_at) continue;
+            cal_vertex(piece, i == corner_at ? j : i, p);
+            const double along = own + cal_dot3(p, local);
+            if (along > furthest) furthest = along, ends[0] = i, ends[1] = j;
+        }
+    }
+}
+
 static void show_polytope(const cal_view* view, const double local[3], feature* out) {
     const cal_convex* piece = view->piece;
     const cal_topology* t = piece->topology;
@@ -69,16 +91,10 @@ static void show_polytope(const cal_view* view, const double local[3], feature* 
         out->alignment = most;
         return;
     }
-    // No face: the edge of the best one that is furthest out, if it is nearly perpendicular to d.
-    double furthest = -INFINITY, from[3], to[3], edge[3];
+    // No face: the edge that is furthest out, if it is nearly perpendicular to d.
     int32_t ends[2] = {0, 0};
-    for (int32_t k = 0; k < length; k++) {
-        const int32_t i = t->face_vertices[first + k], j = t->face_vertices[first + (k + 1) % length];
-        cal_vertex(piece, i, from);
-        cal_vertex(piece, j, to);
-        const double along = cal_dot3(from, local) + cal_dot3(to, local);
-        if (along > furthest) furthest = along, ends[0] = i, ends[1] = j;
-    }
+    find_edge(piece, local, best, ends);
+    double from[3], to[3], edge[3];
     cal_vertex(piece, ends[0], from);
     cal_vertex(piece, ends[1], to);
     cal_subtract3(to, from, edge);
@@ -180,6 +196,7 @@ typedef struct collector {
     const cal_geometry *a, *b;
     const cal_pose *pose_a, *pose_b;
     double margin;
+    double limit; // beyond which nobody asks how far pieces are apart
     cal_contact* out;
     int capacity, count;
     bool blocked_too; // takes contacts against walls inside height fields
@@ -261,7 +278,7 @@ static uint32_t name_of(uint32_t id, const feature* reference, bool first) {
     if (sides == 2) return other << 2 * NAME_BITS | name; // planes are at its ends
     if (!(id & 0x8000u))
         return (uint32_t)CROSSING << 2 * NAME_BITS | (first ? name << NAME_BITS | edge : edge << NAME_BITS | name);
-    // Two sides of the reference: their common corner.
+    // Two sides of the reference: their common corner. NOLINTNEXTLINE(clang-analyzer-core.DivideZero): what is cut has at least two sides
     return other << 2 * NAME_BITS | ((edge + 1) % sides == plane ? name : reference->corners[edge].id & NAMES);
 }
 
@@ -368,7 +385,7 @@ static void collect(void* user, int i, int k, double* limit) {
     if (known)
         nearest = *c->distance;
     else
-        cal_piece_normal(p, c->pose_a, q, c->pose_b, &nearest);
+        cal_piece_normal(p, c->pose_a, q, c->pose_b, c->limit, &nearest);
     if (c->distance != NULL && !known) {
         *c->distance = nearest;
         c->distance->piece_a = i, c->distance->piece_b = k;
@@ -465,11 +482,14 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
                              const cal_pose* pose_b, double margin, double margins[2], cal_separation* distance,
                              cal_contact* out, int capacity) {
     const bool single = a->piece_count == 1 && b->piece_count == 1;
+    // Of several pieces those that are further apart than the margin may not have been looked at.
+    const bool all = a->piece_count - a->plane_count <= 1 && b->piece_count - b->plane_count <= 1;
     collector c = {.a = a,
                    .b = b,
                    .pose_a = pose_a,
                    .pose_b = pose_b,
                    .margin = margin,
+                   .limit = all ? INFINITY : margin,
                    .out = out,
                    .capacity = capacity,
                    .blocked_a = -1,
@@ -498,8 +518,6 @@ int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, cons
         }
         out[k] = item;
     }
-    // Of several pieces those that are further apart than the margin may not have been looked at.
-    const bool all = a->piece_count - a->plane_count <= 1 && b->piece_count - b->plane_count <= 1;
     margins[0] = c.within, margins[1] = all ? c.beyond : margin;
     return c.count;
 }

@@ -106,7 +106,7 @@ static void find_points_inside(const cal_view* a, const cal_view* b, double scal
     }
     for (int i = 0; i < 3; i++) moved.position[i] -= apart * out->normal[i];
     cal_simplex features;
-    cal_gjk(a, &moved, out->normal, scale, &features);
+    cal_gjk(a, &moved, out->normal, scale, INFINITY, &features);
     cal_difference support;
     cal_gap_along(a, b, out->normal, &support);
     for (int k = 0; k < features.count; k++)
@@ -114,7 +114,7 @@ static void find_points_inside(const cal_view* a, const cal_view* b, double scal
     find_points(a, b, &features, &support, out);
 }
 
-static void general(const cal_view* a, const cal_view* b, const double* direction, bool points,
+static void general(const cal_view* a, const cal_view* b, const double* direction, bool points, double limit,
                     cal_core_separation* out) {
     const double scale = core_size(a->piece) + core_size(b->piece);
     points |= !cal_have_corners(a->piece, b->piece);
@@ -132,8 +132,13 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
         cal_subtract3(a->piece->middle, middle, first);
         if (cal_dot3(first, first) == 0.0) first[0] = 1.0;
     }
-    const cal_gjk_end end = cal_gjk(a, b, first, scale, &features);
+    const cal_gjk_end end = cal_gjk(a, b, first, scale, limit, &features);
     cal_difference support;
+    if (end == CAL_GJK_BEYOND) {
+        memcpy(out->normal, features.nearest, sizeof out->normal);
+        out->distance = sqrt(cal_dot3(features.nearest, features.nearest));
+        return;
+    }
     if (end == CAL_GJK_APART) {
         memcpy(out->normal, features.nearest, sizeof out->normal);
         cal_normalize3(out->normal);
@@ -174,7 +179,7 @@ static void general(const cal_view* a, const cal_view* b, const double* directio
 }
 
 static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
-                    const double* direction, bool points, cal_separation* out) {
+                    const double* direction, bool points, double limit, cal_separation* out) {
     if (a->core == CAL_CORE_HALF_SPACE && b->core == CAL_CORE_HALF_SPACE) {
         *out = (cal_separation){.distance = INFINITY, .normal = {0.0, 0.0, 1.0}};
         return;
@@ -188,7 +193,7 @@ static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_conve
     if (!cal_closed_form(&view_a, &view_b, &core)) {
         double local[3];
         if (direction != NULL) cal_unrotate3(frame.rotation, direction, local);
-        general(&view_a, &view_b, direction != NULL ? local : NULL, points, &core);
+        general(&view_a, &view_b, direction != NULL ? local : NULL, points, limit + a->radius + b->radius, &core);
     }
     out->distance = core.distance - a->radius - b->radius;
     cal_rotate3(frame.rotation, core.normal, out->normal);
@@ -203,10 +208,10 @@ static void measure(const cal_convex* a, const cal_pose* pose_a, const cal_conve
 
 void cal_piece_distance(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
                         const double* direction, cal_separation* out) {
-    measure(a, pose_a, b, pose_b, direction, true, out);
+    measure(a, pose_a, b, pose_b, direction, true, INFINITY, out);
 }
 
 void cal_piece_normal(const cal_convex* a, const cal_pose* pose_a, const cal_convex* b, const cal_pose* pose_b,
-                      cal_separation* out) {
-    measure(a, pose_a, b, pose_b, NULL, false, out);
+                      double limit, cal_separation* out) {
+    measure(a, pose_a, b, pose_b, NULL, false, limit, out);
 }

@@ -8,7 +8,7 @@
 //     one     Newton on the circle perpendicular to e, with t = e × n:     δ = t·w / (t·H t + F)
 //     none    Newton on the sphere, in the tangent plane:                  (H + F) δ = w − F n
 //
-// then n ← (n + δ) / |n + δ|. H is the sum of the two supports' derivatives: 0 at corners, where one step is exact. Since any
+// then n ← (n + δ) / |n + δ|, or shorter by what F's bounds at both ends say. H is the sum of the two supports' derivatives: 0 at corners, where one step is exact. Since any
 // n gives a lower bound, all combinations may be tried and the largest F wins; nothing rests on the guess of features.
 #include "collide/convex.h"
 
@@ -82,6 +82,14 @@ static double attempt(search* s, const double n[3], bool solved, cal_difference*
     return gap;
 }
 
+// Whether a direction that solves its conditions has come to where nothing is larger: a point of C that is as near, one that GJK has found or the
+// support itself, is what F never goes beyond.
+static bool has_met(const search* s) {
+    const double* w = s->support.w;
+    if (!s->solved || !(s->apart > 0.0)) return false;
+    return fmin(s->apart, sqrt(cal_dot3(w, w))) - s->best <= s->noise;
+}
+
 static double quadratic(const double H[9], const double x[3], const double y[3]) {
     double Hy[3];
     cal_rotate3(H, y, Hy);
@@ -115,6 +123,20 @@ static bool newton_step(const search* s, const double n[3], const double* e, dou
     return xx > 0.0 && D > 0.0;
 }
 
+// A step from a direction that went too far, as a share of delta: to where the largest F is by the points of C that were found at both its ends, since F(x)
+// is no more than x · w for any point w of C; or a quarter, where that is less. 0: nothing on the way is larger than the best by more than rounding; F(n) is
+// F(x) over the length of x, which goes from 1 to that at the end.
+static double shorter_step(const search* s, const double from[3], const double delta[3], const double w[3],
+                           const double to_w[3]) {
+    const double F = cal_dot3(from, w), rate = cal_dot3(delta, w), to_F = cal_dot3(from, to_w),
+                 to_rate = cal_dot3(delta, to_w), meet = (to_F - F) / (rate - to_rate);
+    if (!(rate > to_rate)) return 0.25;
+    const double most = F + fmin(fmax(meet, 0.0), 1.0) * rate;
+    const double longest = most < 0.0 ? sqrt(1.0 + cal_dot3(delta, delta)) : 1.0;
+    if (most <= (s->best + s->noise) * longest) return 0.0;
+    return meet > 0.0 ? fmin(meet, 0.25) : 0.25;
+}
+
 // Newton from n, with shorter steps where F falls; e: a direction to which n stays perpendicular, NULL: none.
 static void climb(search* s, const double start[3], const double* e) {
     double n[3], from[3], delta[3] = {0.0, 0.0, 0.0}, last = -INFINITY;
@@ -125,15 +147,19 @@ static void climb(search* s, const double start[3], const double* e) {
         if (!cal_normalize3(n)) return;
     }
     memcpy(from, n, sizeof from);
+    cal_difference last_support = {0};
     for (int step = 0; step < NEWTON_STEPS; step++) {
         cal_difference support;
         const double F = attempt(s, n, false, &support);
         touch(&s->touched_a, support.index_a);
         touch(&s->touched_b, support.index_b);
-        if (F < last - s->noise)
-            for (int i = 0; i < 3; i++) delta[i] *= 0.25;
-        else {
+        if (F < last - s->noise) {
+            const double share = shorter_step(s, from, delta, last_support.w, support.w);
+            if (share == 0.0) return;
+            for (int i = 0; i < 3; i++) delta[i] *= share;
+        } else {
             last = F;
+            last_support = support;
             memcpy(from, n, sizeof from);
             if (!newton_step(s, n, e, F, support.w, delta)) return;
         }
@@ -242,8 +268,9 @@ static void look(search* s, const double n[3], bool curved, bool apart) {
     if (!curved && !apart) return;
     try_corners(s, s->a, s->b, &s->touched_b, true);
     try_corners(s, s->b, s->a, &s->touched_a, false);
-    climb(s, n, NULL);
-    for (int k = 0; k < edge_count; k++) climb(s, n, edges[k]);
+    // What GJK has found to touch first: mostly that is where it ends.
+    for (int k = 0; k < edge_count && !has_met(s); k++) climb(s, n, edges[k]);
+    if (!has_met(s)) climb(s, n, NULL);
 }
 
 double cal_refine(const cal_view* a, const cal_view* b, const cal_simplex* features, double scale, double n[3],
@@ -268,7 +295,7 @@ double cal_refine(const cal_view* a, const cal_view* b, const cal_simplex* featu
         look(&s, start, curved, apart > 0.0);
         // Newton may have crossed an edge that the features did not name, or have been slow.
         const bool same = s.touched_a.count + s.touched_b.count == count;
-        if (!curved || (same && (round > 0 || apart == 0.0) && s.best - before <= s.noise)) break;
+        if (!curved || has_met(&s) || (same && (round > 0 || apart == 0.0) && s.best - before <= s.noise)) break;
     }
     memcpy(n, s.n, sizeof s.n);
     *support = s.support;

@@ -204,8 +204,8 @@ static int8_t symmetry_of(const cal_sim_body* part) {
     cal_quaternion_matrix(part->turn, R);
     for (int i = 0; i < 3; i++) {
         const double a = I[(i + 1) % 3], b = I[(i + 2) % 3], axis[3] = {R[i], R[3 + i], R[6 + i]};
-        if (fabs(a - b) > SYMMETRIC * a || fabs(I[i] - a) < 1e-3 * a) continue;
-        return are_shapes_symmetric(part, axis) ? (int8_t)(i + 1) : 0;
+        if (fabs(a - b) > SYMMETRIC * a || fabs(I[i] - a) <= SYMMETRIC * a) continue;
+        if (are_shapes_symmetric(part, axis)) return (int8_t)(i + 1);
     }
     return 0;
 }

@@ -105,8 +105,9 @@ static cal_status find_kinetic(cal_world* world, int component, const double* nu
     return status;
 }
 
-// Whether a gain is more than the tolerance makes of the kinetic energy at a state.
-static cal_status gains_much(cal_world* world, int component, const double* numbers, double gain, bool* out) {
+// Whether a gain is more than the tolerance makes of the kinetic energy at a state; free bodies': as it was before they were slowed down.
+static cal_status gains_much(cal_world* world, int component, const double* numbers, double gain, double slowed,
+                             bool* out) {
     const cal_contact_group* g = world->components[component].group;
     double T = 0.0, mass = 0.0;
     *out = false;
@@ -118,23 +119,7 @@ static cal_status gains_much(cal_world* world, int component, const double* numb
                  root = sqrt(T) + sqrt(U);
     *out = cal_group_varies(&g->group)
                ? gain > tolerance * (2.0 * T + 2.0 * sqrt(T * U)) + tolerance * tolerance * root * root
-               : gain > unsolved * (T + U);
-    return status;
-}
-
-// Free bodies lose what they have gained, as multibodies do (group_energy.c). closing: what of the gain moving bodies apart has added, which is
-// accounted for; taking it away is a loss.
-static cal_status take_away(cal_world* world, int component, double gain, double closing, double* trial) {
-    const cal_contact_group* g = world->components[component].group;
-    double T = 0.0;
-    const cal_status status = find_kinetic(world, component, trial, &T);
-    const double factor = sqrt(fmax(1.0 - gain / T, 0.0));
-    for (int i = 0; T > 0.0 && i < g->group.unit_count; i++) {
-        double* v = trial + g->at_v + g->units[i].first_v;
-        for (int k = 0; !g->units[i].moved && k < g->units[i].v_count; k++) v[k] *= factor;
-    }
-    cal_group_flows(world, component, trial)->loss +=
-        fmax(closing - gain + fmin(gain, T), 0.0) - fmax(closing - gain, 0.0);
+               : gain > unsolved * (T + slowed + U);
     return status;
 }
 
@@ -149,9 +134,8 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
         if (status != CAL_OK) return status;
         const double length = reached.time - interval->time;
         status = count_flows(world, component, interval->time, numbers, trial, length, out, &gain, &known);
-        const bool gains = gain > known;
         again = false;
-        if (status == CAL_OK && gains) status = gains_much(world, component, numbers, gain, &again);
+        if (status == CAL_OK && gain > known) status = gains_much(world, component, numbers, gain, out->slowed, &again);
         again = again || out->overlaps;
         if (status != CAL_OK)
             return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
@@ -160,10 +144,6 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
         rejected += again;
         part.end = interval->time + 0.5 * length;
         if (!again) interval->time = reached.time;
-        if (!again && gains && !cal_group_varies(&world->components[component].group->group))
-            status =
-                take_away(world, component, gain, lifted_by_nobody(world->components[component].group, out), trial);
-        if (status != CAL_OK) return cal_fail(error, status, "out of memory for a contact group");
     }
     out->rejected = rejected, out->solves = solves, out->newton = newton;
     return CAL_OK;

@@ -16,6 +16,9 @@
 // How much longer than it has gone on without a collision a body is followed by a search: where it still goes on, there is another search from its beginning, so that what is
 // looked at twice is a third of it.
 #define AHEAD 4.0
+// Beyond the end of its box a search looks so many longest boxes ahead at most, each of which takes a look or more: what has not parted by then is looked at
+// again, which is one search more for as many looks.
+#define MOST_BOXES 64.0
 
 void cal_pair_table_destroy(cal_pair_table* table) {
     cal_free(table->pairs);
@@ -267,12 +270,15 @@ static double worth_looking(const cal_world* world, const cal_pair* p, double ti
 }
 
 // A search looks as far as the boxes go. Where the balls about the two do not overlap before that, nothing is to be looked at before they
-// do; and what may go on with their series (boxed: nobody may) is looked at until they do not any more.
+// do; and what may go on with their series (boxed: nobody may) is looked at until they do not any more, unless that is so far that nobody comes to it:
+// what falls side by side stays so for ever, but for rounding, and each piece of it (motion/search.c) takes a look.
 static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, double time, const double overlap[2],
                                   bool boxed) {
     horizon h = {.clear = overlap[0], .end = boxes_end(world, p)};
-    h.last = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
-    if (h.last) h.end = overlap[1];
+    const bool parts = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
+    const double most = h.end + MOST_BOXES * CAL_LONGEST_BOX * world->window;
+    h.last = parts && overlap[1] < most;
+    if (parts) h.end = fmin(overlap[1], most);
     const double worth = boxed ? (double)INFINITY : worth_looking(world, p, time);
     if (worth < h.end) h.end = worth, h.last = false;
     return h;
