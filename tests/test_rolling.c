@@ -4,6 +4,14 @@
 //     m u̇ = m g + F,    I ω̇ + ω × I ω = ρ × F,    u + ω × ρ = 0
 //
 // with ρ(q) from the centre of mass to the point of contact, as a formula, and ρ̇ as a difference along the motion.
+//
+// And what rolls against something: an impact in a small contact group, in which all that touches takes part, has its own time. A wheel of
+// radius R and moment I = k m R² that hits an edge at a height h and sticks to it keeps its angular momentum about that:
+//
+//     ω' (I + m R²) = I ω + m v (R − h),    so with v = R ω    ω' = ω (1 − h / ((k + 1) R))
+//
+// It goes on about the edge, with ω''² = ω'² − 2 g h / ((k + 1) R²) on top, or where ω'² R > g (R − h) / R it flies, and lands on top with the
+// spin ω' and the speed ω' (R − h), of which rolling keeps ω'' (k + 1) = ω' (k + 1 − h/R).
 #include "math/vector.h"
 #include "support_world.h"
 #include <math.h>
@@ -237,12 +245,227 @@ static void a_rattleback_turns_back(void** unused) {
     compare(&egg, CAL_ELLIPSOID, start, 1.0, 1e-4, 1e-6, "rattleback");
 }
 
+// --- Against something ----------------------------------------------------------------------------------------------------------
+
+// A body with one shape of a friction of 2; velocity and spin in the plane y = 0.
+typedef struct thing {
+    cal_body_motion motion;
+    cal_shape_kind kind;
+    double size[3], x, z, velocity[2], spin, restitution;
+    const cal_mesh_def* mesh;
+    cal_path_function* path;
+    double path_speed;
+} thing;
+
+static cal_body_id add_thing(cal_world* world, const thing* t) {
+    cal_world_body_def def = cal_default_world_body_def();
+    cal_shape_def shape = cal_default_shape_def();
+    cal_error error = {CAL_OK, ""};
+    cal_body_id id;
+    def.motion = t->motion;
+    def.position[0] = t->x, def.position[2] = t->z;
+    def.velocity[0] = t->velocity[0], def.velocity[2] = t->velocity[1], def.angular_velocity[1] = t->spin;
+    def.path = t->path, def.path_speed = t->path_speed;
+    shape.kind = t->kind, shape.friction = 2.0, shape.restitution = t->restitution;
+    memcpy(shape.size, t->size, sizeof shape.size);
+    if (t->kind == CAL_CYLINDER) shape.quaternion[0] = shape.quaternion[1] = sqrt(0.5);
+    if (cal_world_add_body(world, &def, &id, &error) != CAL_OK ||
+        cal_world_add_shape(world, id, &shape, t->mesh, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    return id;
+}
+
+static cal_world* rolling_world(double tolerance, double rollbacks, double restitution, cal_body_id* floor) {
+    cal_world_def def = cal_default_world_def();
+    def.group_tolerance = tolerance, def.forced_rollbacks = rollbacks, def.seed = 7;
+    cal_world* world = cal_test_world(&def);
+    *floor = add_thing(world, &(thing){.motion = CAL_FIXED, .kind = CAL_PLANE, .restitution = restitution});
+    return world;
+}
+
+// Advances and looks at the energy on the way, which nothing may add to.
+static void roll_on(cal_world* world, double time, const char* name) {
+    double last = (double)INFINITY;
+    for (int i = 0; i <= 50; i++) {
+        cal_test_advance(world, time * i / 50.0);
+        const cal_world_report report = cal_test_report(world);
+        const double energy = report.kinetic + report.potential;
+        cal_test_expect_below(energy - last, 1e-9 * energy, "energy that came in", name);
+        last = energy;
+    }
+}
+
+static const double wheel_radius = 0.1;
+
+// The speed of a wheel on a step that it rolled against, as the head of this file says.
+static double speed_on_step(double k, double height, double speed) {
+    const double R = wheel_radius, spin = speed / R * (1.0 - height / ((k + 1.0) * R));
+    if (spin * spin * R > pull * (R - height) / R) return R * spin * (k + 1.0 - height / R) / (k + 1.0);
+    return R * sqrt(spin * spin - 2.0 * pull * height / ((k + 1.0) * R * R));
+}
+
+static uint64_t climb(cal_shape_kind kind, double height, double speed, double side, double tolerance,
+                      double rollbacks) {
+    const double R = wheel_radius;
+    cal_body_id floor;
+    cal_world* world = rolling_world(tolerance, rollbacks, 0.0, &floor);
+    const cal_body_id step = add_thing(world, &(thing){.motion = CAL_FIXED,
+                                                       .kind = CAL_BOX,
+                                                       .size = {2.0, 1.0, 0.5},
+                                                       .x = side * (2.0 + 3.0 * R),
+                                                       .z = height - 0.5});
+    cal_world_ignore_pair(world, floor, step);
+    const cal_body_id wheel = add_thing(world, &(thing){.motion = CAL_MOVING,
+                                                        .kind = kind,
+                                                        .size = {R, 0.3 * R},
+                                                        .z = R,
+                                                        .velocity = {side * speed, 0.0},
+                                                        .spin = side * speed / R});
+    roll_on(world, 3.0 * R / speed + 0.5, "wheel against a step");
+    double x[3], u[3];
+    cal_world_get_body(world, wheel, x, NULL, u, NULL);
+    const double expected = speed_on_step(kind == CAL_SPHERE ? 0.4 : 0.5, height, speed);
+    cal_test_expect_below(fabs(side * u[0] / expected - 1.0), 1e-5, "speed", "wheel on a step");
+    cal_test_expect_below(fabs(x[2] - R - height), 3e-6 * R, "height", "wheel on a step");
+    const uint64_t hash = cal_test_report(world).hash;
+    cal_world_destroy(world);
+    return hash;
+}
+
+static void wheels_climb_steps(void** unused) {
+    (void)unused;
+    const double tolerances[] = {1e-3, 1e-4, 1e-6};
+    // Two that stay at the edge, and two that fly.
+    const double runs[][2] = {{0.01, 0.6}, {0.002, 0.3}, {0.01, 1.5}, {0.03, 2.5}};
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+            climb(CAL_CYLINDER, runs[i][0], runs[i][1], k == 1 ? -1.0 : 1.0, tolerances[k], 0.0);
+            climb(CAL_SPHERE, runs[i][0], runs[i][1], k == 2 ? -1.0 : 1.0, tolerances[k], 0.0);
+        }
+}
+
+static void rollbacks_change_no_climb(void** unused) {
+    (void)unused;
+    const uint64_t hash = climb(CAL_CYLINDER, 0.01, 0.6, 1.0, 1e-4, 0.0);
+    assert_int_equal(climb(CAL_CYLINDER, 0.01, 0.6, 1.0, 1e-4, 0.05), hash);
+    assert_int_equal(climb(CAL_CYLINDER, 0.01, 0.6, 1.0, 1e-4, 0.5), hash);
+}
+
+static const double step_speed = 1.2, step_height = 0.01;
+
+static void come(double time, double position[3], double quaternion[4], double velocity[3], double angular_velocity[3],
+                 void* user) {
+    (void)user;
+    memset(velocity, 0, 3 * sizeof *velocity);
+    memset(angular_velocity, 0, 3 * sizeof *angular_velocity);
+    memset(quaternion, 0, 4 * sizeof *quaternion);
+    velocity[0] = -step_speed, quaternion[0] = 1.0;
+    position[0] = 1.3 - step_speed * time, position[1] = 0.0, position[2] = step_height - 0.5;
+}
+
+// As seen from the step, a wheel that does not turn comes: it keeps m V (R − h).
+static void a_step_that_comes_lifts_a_wheel(void** unused) {
+    (void)unused;
+    const double R = wheel_radius, k = 0.5;
+    cal_body_id floor;
+    cal_world* world = rolling_world(1e-4, 0.0, 0.0, &floor);
+    const cal_body_id step = add_thing(
+        world,
+        &(thing){
+            .motion = CAL_DRIVEN, .kind = CAL_BOX, .size = {1.0, 1.0, 0.5}, .path = come, .path_speed = step_speed});
+    cal_world_ignore_pair(world, floor, step);
+    const cal_body_id wheel =
+        add_thing(world, &(thing){.motion = CAL_MOVING, .kind = CAL_CYLINDER, .size = {R, 0.05}, .z = R});
+    cal_test_advance(world, 0.75);
+    const double spin = step_speed * (R - step_height) / ((k + 1.0) * R * R),
+                 expected = sqrt(spin * spin - 2.0 * pull * step_height / ((k + 1.0) * R * R));
+    double u[3], w[3];
+    cal_world_get_body(world, wheel, NULL, NULL, u, w);
+    cal_test_expect_below(fabs(w[1] / expected - 1.0), 1e-5, "spin", "wheel on a step that comes");
+    cal_test_expect_below(fabs(u[0] + step_speed - R * expected), 1e-5, "speed", "wheel on a step that comes");
+    cal_world_destroy(world);
+}
+
+// Of a prism of n sides with the corners at R each edge that lands is an impact about it: ω' (I + m R²) = ω (I + m R² cos 2π/n), with
+// I = m R² (2 + cos 2π/n) / 6. Between two impacts its energy is kept. It rolls so slowly that it never flies.
+static void a_prism_rolls_from_edge_to_edge(void** unused) {
+    (void)unused;
+    enum { SIDES = 12 };
+    const double R = wheel_radius, half = acos(-1.0) / SIDES, k = (2.0 + cos(2.0 * half)) / 6.0, first = 9.0,
+                 kept = (k + cos(2.0 * half)) / (k + 1.0), step = 1e-5, time = 0.4;
+    double corners[2 * SIDES][3];
+    for (int i = 0; i < 2 * SIDES; i++) {
+        const int side = i / 2;
+        const double angle = (2 * side + 1) * half;
+        corners[i][0] = R * sin(angle), corners[i][1] = i % 2 == 0 ? 0.05 : -0.05, corners[i][2] = -R * cos(angle);
+    }
+    cal_mesh_def mesh = cal_default_mesh_def();
+    mesh.vertices = &corners[0][0], mesh.vertex_count = 2 * SIDES;
+    cal_body_id floor;
+    cal_world* world = rolling_world(1e-4, 0.0, 0.0, &floor);
+    const cal_body_id prism = add_thing(world, &(thing){.motion = CAL_MOVING,
+                                                        .kind = CAL_MESH,
+                                                        .mesh = &mesh,
+                                                        .z = R * cos(half),
+                                                        .velocity = {first * R * cos(half), first * R * sin(half)},
+                                                        .spin = first});
+    cal_test_advance(world, time);
+    double spin = first, angle = -half, w[3];
+    int impacts = 0;
+    for (int i = 0; i < (int)(time / step + 0.5); i++) { // leapfrog
+        spin += 0.5 * step * pull * sin(angle) / ((k + 1.0) * R);
+        angle += step * spin;
+        if (angle > half) { // back to the impact
+            const double late = (angle - half) / spin;
+            spin *= kept, angle = -half + late * spin;
+            impacts++;
+        }
+        spin += 0.5 * step * pull * sin(angle) / ((k + 1.0) * R);
+    }
+    assert_true(impacts == 5);
+    cal_world_get_body(world, prism, NULL, NULL, NULL, w);
+    cal_test_expect_below(fabs(w[1] / spin - 1.0), 1e-4, "spin", "prism");
+    cal_world_destroy(world);
+}
+
+// The wall turns a ball's spin into a hop, v_z = 2/7 v, and leaves 2/7 of it; the floor makes rolling of that and of −e v.
+static void a_ball_rolls_against_a_wall(void** unused) {
+    (void)unused;
+    const double R = wheel_radius, speed = 1.0, restitution = 0.5;
+    for (int k = 0; k < 2; k++) {
+        cal_body_id floor;
+        cal_world* world = rolling_world(k == 0 ? 1e-4 : 1e-6, 0.0, restitution, &floor);
+        add_thing(
+            world,
+            &(thing){
+                .motion = CAL_FIXED, .kind = CAL_BOX, .size = {0.5, 1.0, 1.0}, .x = 1.0, .restitution = restitution});
+        const cal_body_id ball = add_thing(world, &(thing){.motion = CAL_MOVING,
+                                                           .kind = CAL_SPHERE,
+                                                           .size = {R},
+                                                           .z = R,
+                                                           .velocity = {speed, 0.0},
+                                                           .spin = speed / R,
+                                                           .restitution = restitution});
+        roll_on(world, 0.8, "ball against a wall");
+        double u[3];
+        cal_world_get_body(world, ball, NULL, NULL, u, NULL);
+        cal_test_expect_below(fabs(u[0] + (5.0 * restitution - 4.0 / 7.0) / 7.0 * speed), 1e-6, "speed",
+                              "ball against a wall");
+        cal_world_destroy(world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_top_spins),
         cmocka_unit_test(a_disk_rolls),
         cmocka_unit_test(eulers_disk_settles_as_its_equations_say),
         cmocka_unit_test(a_rattleback_turns_back),
+        cmocka_unit_test(wheels_climb_steps),
+        cmocka_unit_test(rollbacks_change_no_climb),
+        cmocka_unit_test(a_step_that_comes_lifts_a_wheel),
+        cmocka_unit_test(a_prism_rolls_from_edge_to_edge),
+        cmocka_unit_test(a_ball_rolls_against_a_wall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,21 @@
 #include "base/radix.h"
 
+// Counting takes a thousand additions whatever there is to sort.
+static void insert_sort(cal_keyed* items, int count) {
+    for (int i = 1; i < count; i++) {
+        const cal_keyed item = items[i];
+        int at = i;
+        for (; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
 void cal_radix_sort(cal_keyed* items, cal_keyed* room, int count) {
-    enum { BITS = 8, VALUES = 1 << BITS };
+    enum { BITS = 8, VALUES = 1 << BITS, FEW = 32 };
+    if (count <= FEW) {
+        insert_sort(items, count);
+        return;
+    }
     cal_keyed *from = items, *to = room;
     for (int shift = 0; count > 0 && shift < 64; shift += BITS) {
         int first[VALUES + 1] = {0};

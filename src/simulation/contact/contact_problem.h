@@ -72,6 +72,7 @@ typedef struct cal_contact_row {
     // A joint's stop, and no contact: gap and speed are along its coordinate, times a lever. One that a joint bounces from is come to at the
     // end of a step, and does nothing before (`lands`).
     bool stops, lands;
+    bool pair_touches; // somewhere
     double hardness, lever;
 } cal_contact_row;
 
@@ -143,6 +144,10 @@ static inline double cal_stop_lever(const cal_group* group, const cal_group_stop
 }
 // A gap, of the length, that counts as none, so that rounding decides nothing.
 #define CAL_WORK_TOUCHING 1e-7
+// The same of contacts that are held in smooth steps, or hit: it is more than what closing them leaves.
+#define CAL_WORK_CLOSED 2e-6
+// Of the largest speed: what touches and closes more slowly, and is stopped by a step, is stopped at once.
+#define CAL_WORK_STOPPING 1e-4
 // The speed with which a joint leaves the stop of a row that it hits with another.
 static inline double cal_stop_parting(const cal_contact_row* touch, double closing) {
     return closing > 0.0 ? closing * cal_stop_restitution(touch->hardness, closing / touch->lever) : 0.0;

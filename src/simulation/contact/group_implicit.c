@@ -64,8 +64,7 @@ static const double least = 1e-15;  // of a time: what is added to it and is not
 static const double growth = 2.0;
 static const double most_turned = 1.0;     // rad
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
-static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
-static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
+static const double lost = 100.0 * 1e-3;   // a hundred such steps, and what parts overlaps has not: it never will
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
@@ -412,6 +411,55 @@ static double fifth_root(double x) {
     return y;
 }
 
+// Whether a step is too long, since what was apart where it begins overlaps where it ends.
+static bool shorten(cal_group_work* w, const cal_contact_cache* begin, const cal_contact_cache* end, double* h) {
+    const double shorter = cal_work_find_overshoot(w, begin, end, *h);
+    if (!(shorter < *h) || w->landings++ >= MOST_LANDINGS) return false;
+    w->report->rejected++;
+    w->report->impact_count = w->struck;
+    *h = shorter;
+    return true;
+}
+
+// The same of one that moves q along a velocity.
+static cal_status shorten_along(cal_group_work* w, double time, const double* q, const double* along, double* h,
+                                bool* shorter, cal_error* error) {
+    *shorter = false;
+    if (!w->lands) return CAL_OK;
+    cal_status status = cal_group_displace(w->group, time + *h, q, along, *h, w->next_q, error);
+    if (status == CAL_OK) status = cal_contact_cache_find(&w->last, w->group, time + *h, w->next_q, w->margin, error);
+    if (status == CAL_OK) *shorter = shorten(w, w->halved ? &w->far : &w->cache, &w->last, h);
+    return status;
+}
+
+// Where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the
+// convex problem without forces and time, of the last look. Contacts of multibodies as plastic impacts: what bounces there was an event of its own.
+static bool strike_all(cal_group_work* w, double time, double* v) {
+    if (!cal_work_strike(w, v, w->interval)) return false;
+    w->report->work += cal_work_driven(w);
+    report_impacts(w, time, v, 0.0);
+    w->struck = w->report->impact_count;
+    for (int i = 0; i < w->group->v_count; i++) w->second[i] = w->whole[i] - v[i];
+    w->jolt = cal_group_speed(w->group, w->second);
+    memcpy(v, w->whole, (size_t)w->group->v_count * sizeof *v);
+    return true;
+}
+
+// The same with a look of its own.
+static cal_status strike(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
+    const cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
+    if (status != CAL_OK || !strike_all(w, time, v)) return status;
+    return cal_group_project(w->group, time, q, v, error);
+}
+
+// Between states bodies follow cubics, which do not turn round at once: after a hit the next state comes before anything has gone
+// further than what may overlap.
+static double after_hit(const cal_group_work* w, double time, double h) {
+    if (!(w->jolt > 0.0)) return h;
+    const double far = CAL_WORK_OVERLAP * w->group->length / w->jolt;
+    return fmin(h, fmax(fmin(blink * w->interval, far), least * fabs(time)));
+}
+
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
 static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
@@ -424,6 +472,13 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         w->halved = w->begin_known = false;
         cal_status status = cal_work_look(w, time, q, v, *h, false, error);
         if (status != CAL_OK) return status;
+        if (w->lands && !w->asked) {
+            w->asked = true;
+            if (strike_all(w, time, v)) {
+                *h = after_hit(w, time, *h);
+                continue;
+            }
+        }
         // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
         const double longest = w->follows ? cal_smooth_longest(&w->problem) : 0.0;
         const bool follows = w->follows && longest >= LEAST_SMOOTH * smallest;
@@ -436,8 +491,8 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         solve_whole(w, v, *h, false);
         double jump = *h * find_jump(w, v, *h);
         const double large = w->varies ? tolerance : 10.0 * fine;
-        const bool still =
-            *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance;
+        const bool still = *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <=
+                           CAL_WORK_QUIET * tolerance;
         // And where they do not, what its halves are compared with; of sweeps alone any.
         if (w->problem.rough && (still || follows || !w->problem.factors) &&
             !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
@@ -469,10 +524,17 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
             w->halved = true; // contacts are those of its parts
             status = cal_smooth_step(&w->smooth, time, q, v, *h, share * group->tolerance, &off, error);
+            if (status == CAL_OK && off <= 1.0 && w->smooth.hits) {
+                status = cal_contact_cache_find(&w->far, group, time, q, w->margin, error);
+                if (status == CAL_OK && shorten(w, &w->far, &w->cache, h)) continue;
+                off = INFINITY;
+            }
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
                 w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
                 *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
+                // One that was shortened for what it comes to tells how long it could have been.
+                w->wished = fmin(w->wished, 0.9 * *h / fifth_root(fmax(off, 1e-15)));
                 memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
                 memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
@@ -487,6 +549,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
                 w->report->rejected++;
                 *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);
+                if (w->lands) w->wished = fmin(w->wished, *h);
                 continue;
             }
             // What changes here may go on changing: the longer, the more rarely it is tried.
@@ -510,6 +573,10 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         if (status != CAL_OK) return status;
         if (halved && !jumps && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
         if (halved && !w->follows && !w->varies) set_pause(w, isfinite(bend));
+        bool shorter = false;
+        if (bend <= fine) status = shorten_along(w, time, q, w->target, h, &shorter, error);
+        if (status != CAL_OK) return status;
+        if (shorter) continue;
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             // Extrapolated as velocities are.
@@ -533,6 +600,9 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         if (status != CAL_OK) return status;
         if (!w->varies && ((jump <= coarse && !nearly && depth <= CAL_WORK_BENT * group->length) || *h <= smallest)) {
+            status = shorten_along(w, time, q, w->predicted, h, &shorter, error);
+            if (status != CAL_OK) return status;
+            if (shorter) continue;
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
             if (!halved) cal_work_remember(w, *h);
             w->report->straight = true;
@@ -542,21 +612,6 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         w->report->impact_count = w->struck;
         *h = fmax(0.5 * *h, smallest);
     }
-}
-
-// Multibodies: where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the
-// convex problem without forces and time. Contacts as plastic impacts: what bounces there was an event of its own.
-static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
-    const cal_group* group = w->group;
-    const cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
-    if (status != CAL_OK || !cal_work_strike(w, v, moment)) return status;
-    w->report->work += cal_work_driven(w);
-    report_impacts(w, time, v, 0.0);
-    w->struck = w->report->impact_count;
-    for (int i = 0; i < group->v_count; i++) w->second[i] = w->whole[i] - v[i];
-    w->jolt = cal_group_speed(group, w->second);
-    memcpy(v, w->whole, (size_t)group->v_count * sizeof *v);
-    return cal_group_project(group, time, q, v, error);
 }
 
 // How long a step may be for what turns: a way knows turns by their ends, and looks at it (group_bow.c) are so many.
@@ -580,6 +635,8 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     cal_contact_cache_stop_at(&w->cache, group, q);
     // Smooth steps hold the contacts of all.
     w->leaves_out = !w->varies && !w->follows;
+    w->lands = !w->varies && w->follows;
+    w->smooth.landed = w->lands ? CAL_WORK_LANDED * group->length : 0.0;
     memset(w->awake, 0, (size_t)group->unit_count * sizeof *w->awake);
     w->close = allowed_miss(w);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
@@ -593,20 +650,18 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
+    w->interval = length, w->wished = h;
     memcpy(w->start_q, q, (size_t)group->q_count * sizeof *q);
     memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
-    cal_status status = w->varies ? strike(w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
-    // Between states bodies follow cubics, which do not turn round at once: after a hit the next state comes before anything has gone
-    // further than what may overlap.
-    if (w->jolt > 0.0)
-        h = fmin(h,
-                 fmax(fmin(blink * length, CAL_WORK_OVERLAP * group->length / w->jolt), least * fabs(interval->end)));
+    cal_status status = w->varies ? strike(w, interval->time, q, v, error) : CAL_OK;
+    h = after_hit(w, interval->end, h);
     if (status == CAL_OK)
         status = step(w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
-    if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], tried);
+    if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], w->wished);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
+    memory[CAL_WORK_GOES_ON] = w->landings == 0 ? 1.0 : 0.0;
     interval->time = last && h == tried ? interval->end : interval->time + h;
     if (!w->halved) cal_contact_cache_swap(&w->cache, &w->far);
     // What overlaps after a hit by more than two bodies go in such a step, each by what may overlap, and overlapped before, is parted in the next one: in

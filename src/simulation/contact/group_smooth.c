@@ -29,9 +29,7 @@ static const double a_[STAGES][STAGES] = {
 static const double c_[STAGES] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 static const double e_[STAGES] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
                                   -17253.0 / 339200, 22.0 / 525, -1.0 / 40}; // of order 5 less order 4
-static const double closed = 2e-6;                                           // of the length: a gap that counts as none
 static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
-static const double stopping = 1e-4;    // of the largest speed: slower, and stopped by the step, is stopped at once
 static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
 static const double soon = 1e-3;        // of the step: the same, where bodies are driven
 static const double spread = 1e-8;      // of the diagonal: what makes forces unique
@@ -116,14 +114,15 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &cache->contacts[touch->contact];
         if (!(touch->impulse[0] > 0.0)) continue;
-        if (fabs(touch->gap) > closed * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
+        if (fabs(touch->gap) > CAL_WORK_CLOSED * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS)
+            return false;
         double y[3];
         find_speeds(s, touch, v, true, y);
-        if (-y[0] > stopping * speed) return false; // it is being hit
+        if (-y[0] > CAL_WORK_STOPPING * speed) return false; // it is being hit
         const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
         const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
-        const bool slides = slip > (sticks ? stopping : sliding) * speed;
+        const bool slides = slip > (sticks ? CAL_WORK_STOPPING : sliding) * speed;
         // A stop has one row.
         rows += slides || touch->stops ? 1 : 3;
         if (rows > CAL_SMOOTH_ROWS) return false;
@@ -157,7 +156,7 @@ static cal_contact_row* find(const cal_smooth* s, int held) {
 static cal_status fill(cal_smooth* s, double time, const double* q, const double* v, cal_error* error) {
     cal_arena arena = s->rest;
     const cal_status status =
-        cal_contact_cache_find(s->cache, s->group, time, q, 10.0 * closed * s->group->length, error);
+        cal_contact_cache_find(s->cache, s->group, time, q, 10.0 * CAL_WORK_CLOSED * s->group->length, error);
     if (status != CAL_OK) return status;
     return cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
 }
@@ -195,7 +194,7 @@ static cal_status look_at_rows(const cal_smooth* s, double time, const double* q
                                bool* ok, cal_error* error) {
     const cal_group* group = s->group;
     double *jacobian = s->matrix, frame[9];
-    cal_status status = cal_contact_cache_find(s->cache, group, time, q, 10.0 * closed * group->length, error);
+    cal_status status = cal_contact_cache_find(s->cache, group, time, q, 10.0 * CAL_WORK_CLOSED * group->length, error);
     int m = 0;
     for (int i = 0; status == CAL_OK && i < s->count; i++) {
         const int found = find_contact(s, i);
@@ -289,12 +288,29 @@ static void unit_force(const cal_smooth* s, const cal_contact_row* touch, int he
     for (int i = 1; i < 3; i++) out[i] = across > 0.0 ? -touch->friction * y[i] / across : 0.0;
 }
 
+// Whether the forces in `right` are such as contacts have. One that would pull most is in s->pulls.
+static bool check_forces(cal_smooth* s) {
+    const int m = row_count(s);
+    double largest = 0.0;
+    bool ok = true;
+    for (int r = 0; r < m; r++) largest = fmax(largest, fabs(s->right[r]));
+    double most = -least_force * largest;
+    for (int i = 0, column = 0; i < s->count; column += s->held[i++].slides ? 1 : 3) {
+        const double *force = s->right + column,
+                     across = s->held[i].slides ? 0.0 : sqrt(force[1] * force[1] + force[2] * force[2]);
+        if (force[0] < most) most = force[0], s->pulls = i;
+        ok = ok && force[0] >= -least_force * largest &&
+             (s->held[i].slides || across <= find(s, i)->friction * force[0] + least_force * largest);
+    }
+    return ok;
+}
+
 // Forces that give the constraints' speeds (or accelerations) the change in `right`; x += M⁻¹ J̃ᵀ λ. False: a contact would pull, or
 // would not stick; checked where `checks`.
 static bool push_rows(cal_smooth* s, const double* v, bool checks, double* x) {
     const int m = row_count(s);
     cal_problem* p = s->problem;
-    double largest = 0.0, diagonal = 0.0;
+    double diagonal = 0.0;
     int column = 0;
     for (int i = 0; i < s->count; i++) {
         cal_contact_row* touch = find(s, i);
@@ -325,16 +341,11 @@ static bool push_rows(cal_smooth* s, const double* v, bool checks, double* x) {
     for (int r = 0; r < m; r++) again[r] = shares[r] * s->right[r];
     solve(s->matrix, pivots, again, m);
     for (int r = 0; r < m; r++) s->right[r] += again[r];
-    for (int r = 0; r < m; r++) largest = fmax(largest, fabs(s->right[r]));
+    if (checks && !check_forces(s)) return false;
     column = 0;
     for (int i = 0; i < s->count; i++) {
         cal_contact_row* touch = find(s, i);
-        const double* force = s->right + column;
         const int n = s->held[i].slides ? 1 : 3;
-        if (checks && force[0] < -least_force * largest) return false;
-        if (checks && n == 3 &&
-            sqrt(force[1] * force[1] + force[2] * force[2]) > touch->friction * force[0] + least_force * largest)
-            return false;
         for (int k = 0; k < n; k++, column++) {
             double unit[3];
             unit_force(s, touch, i, k, v, unit);
@@ -419,6 +430,15 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     return CAL_OK;
 }
 
+// The contact that would pull most is not held; false: none would.
+static bool let_go(cal_smooth* s) {
+    const int pulls = s->pulls;
+    s->pulls = -1;
+    if (pulls < 0 || cal_group_varies(s->group)) return false;
+    memmove(s->held + pulls, s->held + pulls + 1, (size_t)(--s->count - pulls) * sizeof *s->held);
+    return true;
+}
+
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
 static cal_status rates(const cal_smooth* s, double time, const double* q, const double* v, double* out,
@@ -451,7 +471,7 @@ static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
     return CAL_OK;
 }
 
-// Gaps as they were, and no speed across what is held; *ok false where something else is hit.
+// Gaps as they were, and no speed across what is held. Tells where something else is hit.
 static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     for (int round = 0; round < 2; round++) {
         const cal_status status = fill(s, time, s->q, s->v, error);
@@ -459,7 +479,7 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
         for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
             bool held = false;
             for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
-            *ok &= held || s->problem->rows[k].gap >= 0.0;
+            s->hits |= !held && s->problem->rows[k].gap < -s->landed;
         }
         *ok &= read_rows(s, s->v, true, s->right);
         if (!*ok) return CAL_OK;
@@ -488,6 +508,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
+    s->hits = false, s->pulls = -1;
     memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
@@ -507,7 +528,14 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         if (status == CAL_OK)
             status =
                 accelerate(s, time + c_[stage] * h, s->q, s->v, h, s->changes[stage], &s->powers[stage], &ok, error);
-        if (status != CAL_OK || !ok) return status;
+        if (status != CAL_OK) return status;
+        // A contact that would pull from the start on has let go: what turns away from it does so though forces press.
+        if (!ok && stage == 0 && let_go(s)) {
+            memset(s->turned, 0, sizeof s->turned);
+            stage = -1;
+            continue;
+        }
+        if (!ok) return CAL_OK;
     }
     double most = 0.0;
     s->work = 0.0;

@@ -129,6 +129,7 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
     if (status != CAL_OK) return status;
     cal_work_recall(w);
+    if (w->lands) cal_work_know_pairs(w);
     // A solver that starts from a good guess would hide it.
     if (!cal_all_finite(w->force, group->v_count))
         return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
@@ -173,6 +174,24 @@ static bool let_land(const cal_group_work* w, cal_contact_row* touch, const doub
     return true;
 }
 
+// Whether a contact is one that ends the step where it closes (group_impacts.c): the row asks for nothing before.
+static bool stand_off(const cal_group_work* w, cal_contact_row* touch, const double* v, double h) {
+    const double touching = CAL_WORK_CLOSED * w->group->length;
+    // Without a key nobody knows which it is at the end.
+    if (!w->lands || touch->gap <= touching || w->cache.contacts[touch->contact].key == 0) return false;
+    double u[3], a[3], closing = 0.0;
+    cal_problem_velocity(&w->problem, touch, v, u);
+    cal_problem_velocity(&w->problem, touch, w->free_change, a);
+    u[0] += touch->drive[0];
+    if (touch->pair_touches) {
+        const double time = closing_time(touch->gap, u[0], a[0], &closing);
+        if (time < 0.0 || time > 2.0 * h || closing <= w->group->bounce_speed) return false;
+    }
+    touch->offset[0] += 10.0 * (2.0 * cal_group_sweep(w->group, v) + fabs(u[0]) + h * fabs(a[0]));
+    memset(touch->held, 0, sizeof touch->held);
+    return true;
+}
+
 // What each contact asks for in a step of size h: not to close further than its gap, or to bounce.
 static void set_laws(cal_group_work* w, const double* v, double h, bool bounces) {
     for (int k = 0; k < w->problem.row_count; k++) {
@@ -184,8 +203,8 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
         }
         touch->offset[0] += gap / h;
         touch->impact = -1.0;
-        touch->lands = touch->stops && gap > 0.0 && let_land(w, touch, v, gap, h);
-        if (!bounces || !(touch->restitution > 0.0)) continue;
+        touch->lands = touch->stops ? gap > 0.0 && let_land(w, touch, v, gap, h) : stand_off(w, touch, v, h);
+        if (!bounces || touch->lands || !(touch->restitution > 0.0)) continue;
         double u[3], a[3], closing = 0.0;
         cal_problem_velocity(&w->problem, touch, v, u);
         cal_problem_velocity(&w->problem, touch, w->free_change, a);

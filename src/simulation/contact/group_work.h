@@ -1,17 +1,26 @@
 // What the implicit integrator of contact groups works with (group_implicit.c), in six files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), stops of joints (group_stops.c), energy (group_energy.c), and steps.
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), what is hit in a step (group_impacts.c), energy (group_energy.c), and steps.
 #pragma once
 #include "base/radix.h"
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
 
 // Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time (of pairs)
-// or how many in a row were not smooth (of larger groups), how many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
+// or how many in a row were not smooth (of larger groups), whether nothing was come to at the end of the last step, how many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
 // was calm (group_quiet.c).
-enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
+enum {
+    CAL_WORK_NEXT_STEP,
+    CAL_WORK_PAUSE,
+    CAL_WORK_LAST_PAUSE,
+    CAL_WORK_GOES_ON,
+    CAL_WORK_FORCE_COUNT,
+    CAL_WORK_FORCES
+};
 
 // Of the group's tolerance: that of what adds up over thousands of steps.
 #define CAL_WORK_FOLLOWS 1e-4
+// Of the root of the tolerance: a step that moves nothing further is not repeated in halves.
+#define CAL_WORK_QUIET 1e-3
 enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at most
 
 #define CAL_WORK_SLACK 1e-3 // of the length: contacts are looked for at least this far
@@ -56,9 +65,13 @@ typedef struct cal_group_work {
     double*
         turned; // each unit: by how much it turned in the step, as its axes were (3); of what is followed without spin
     double nutation;   // how fast the fastest of these nutates: steps that are not smooth must resolve it
+    double interval;   // the length of the interval that the step is in
+    double wished;     // how long the step would have been, but for what lands and is hit
+    bool asked;        // whether something is hit where the step begins
     int struck;        // impacts before the step
     double jolt;       // by how much they changed the speed of any point, at most; 0: there were none
-    int landings;      // how often it was made shorter for a joint that comes to its stop
+    int landings;      // how often it was made shorter for a joint that comes to its stop, or a contact that closes
+    bool lands;        // contacts that close end the step, and are hit: of small groups of free bodies
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
@@ -121,11 +134,19 @@ double cal_work_driven(const cal_group_work* work);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
-// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h. h where none does (group_stops.c).
+// counts as no gap before it, with the acceleration of the step, (v⁺ − v) / h; or, of small groups of free bodies, a contact closes. h where
+// none does (group_impacts.c).
 double cal_work_find_landing(const cal_group_work* work, const double* v, double h);
-// Whether contacts or stops that touch are approached; `whole` is then v after impacts of all of them at once, `moment` being how long
-// others are followed.
-bool cal_work_strike(cal_group_work* work, const double* v, double moment);
+// What rows need to know of others of the same two bodies: where they touch already, further points are left to steps as long as they close so
+// slowly that nothing bounces. Steps that are not smooth open gaps between what rolls, or slides along an edge.
+void cal_work_know_pairs(cal_group_work* work);
+// The same by the contacts where a step of size h begins and ends: how long it has to be so that none that was apart overlaps at its end.
+double cal_work_find_overshoot(const cal_group_work* work, const cal_contact_cache* begin, const cal_contact_cache* end,
+                               double h);
+// Of the length: what overlaps by less at the end of a step has come to touch there.
+#define CAL_WORK_LANDED 1e-7
+// Whether contacts or stops that touch are approached; `whole` is then v after impacts of all of them at once. Steps are in an interval of a length.
+bool cal_work_strike(cal_group_work* work, const double* v, double interval);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
