@@ -1,5 +1,6 @@
 // Callbacks that call the library back: they may look at what calls them. What they may not do is refused in a line and leaves no trace, and what they
 // destroy goes when the advance returns.
+#include "calder/calder_run.h"
 #include "calder/calder_world.h"
 #include "place.h"
 #include "support.h"
@@ -15,6 +16,7 @@ struct caller {
     cal_ensemble* ensemble;
     cal_rps* rps;
     cal_world* world;
+    cal_run* run;
     cal_snapshot* snapshot;
     char path[CAL_TEST_PATH];
     act* acts; // NULL: nothing
@@ -98,6 +100,7 @@ static cal_status destroys(caller* c, cal_error* error) {
     cal_ensemble_destroy(c->ensemble);
     cal_rps_destroy(c->rps);
     cal_world_destroy(c->world);
+    cal_run_destroy(c->run);
     return CAL_OK;
 }
 static cal_status looks(caller* c, cal_error* error) {
@@ -326,6 +329,32 @@ static void randomized_simulations_are_not_changed_on_their_way(void** state) {
     cal_model_destroy(model);
 }
 
+static cal_status advances_run(caller* c, cal_error* error) { return cal_run_advance(c->run, 1.0, error); }
+static cal_status sets_run(caller* c, cal_error* error) { return cal_run_set(c->run, 0.0, NULL, numbers, error); }
+static cal_status resets_run(caller* c, cal_error* error) { return cal_run_reset(c->run, error); }
+
+static void runs_are_not_changed_on_their_way(void** state) {
+    (void)state;
+    static act* const acts[] = {NULL, advances_run, sets_run, resets_run, destroys};
+    cal_model* model = cal_test_model("chain:n=4");
+    uint64_t alone = 0;
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        caller c = {.acts = acts[i]};
+        cal_run_sim_def def = cal_default_run_sim_def();
+        cal_error error = {0};
+        def.sim.force = give_force, def.sim.user = &c;
+        if (cal_run_create_sim(model, &def, &c.run, &error)) fail_msg("%s", error.text);
+        const cal_status status = cal_run_advance(c.run, 0.05, &error);
+        assert_int_equal(status, acts[i] == destroys ? CAL_INTERRUPTED : CAL_OK);
+        if (status) continue;
+        const uint64_t hash = cal_run_hash(c.run);
+        if (acts[i] == NULL) alone = hash;
+        assert_true(hash == alone && c.said == (acts[i] == NULL ? CAL_OK : CAL_BAD_ARGUMENT));
+        cal_run_destroy(c.run);
+    }
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_callback_may_not_do_leaves_no_trace),
@@ -334,6 +363,7 @@ int main(void) {
         cmocka_unit_test(a_world_outlives_its_own_advance),
         cmocka_unit_test(ensembles_are_not_changed_on_their_way),
         cmocka_unit_test(randomized_simulations_are_not_changed_on_their_way),
+        cmocka_unit_test(runs_are_not_changed_on_their_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
