@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "common_options.h"
 #include "model_file.h"
@@ -14,11 +13,6 @@ static bool is_mjcf_name(const char* path) {
 }
 
 // Whether two names lead to one file.
-static bool is_same_file(const char* a, const char* b) {
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
 static void print_json(const cal_model* model, const char* from, const char* to, const cal_read_report* report) {
     cal_json json = {stdout, 0, true};
     cal_json_open(&json, NULL, '{');
@@ -62,7 +56,7 @@ int cal_command_convert(int argc, char** argv) {
     const char *from = argv[1], *to = argv[2];
     if (!is_mjcf_name(to))
         return cal_complain(CAL_EXIT_MISTAKE, "'%s' must end with .xml: MJCF is the format that is written", to);
-    if (is_same_file(from, to)) return cal_complain(CAL_EXIT_MISTAKE, "'%s' would be written over itself", from);
+    if (cal_is_same_file(from, to)) return cal_complain(CAL_EXIT_MISTAKE, "'%s' would be written over itself", from);
     cal_model* model = NULL;
     cal_read_report* report = NULL;
     status = cal_model_open(from, &options, &model, &report);

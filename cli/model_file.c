@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "calder/calder_world.h"
 #include "motions.h"
@@ -16,6 +17,29 @@
 static bool ends_with(const char* text, const char* end) {
     size_t length = strlen(text), end_length = strlen(end);
     return length >= end_length && strcasecmp(text + length - end_length, end) == 0;
+}
+
+static bool is_same_entry(const struct stat* a, const struct stat* b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+// Of the folder that a file is in; what is left of its name.
+static const char* look_at_folder(const char* path, struct stat* out, bool* there) {
+    const char* name = strrchr(path, '/');
+    char* folder = name == NULL ? strdup(".") : strndup(path, (size_t)(name - path) + 1);
+    *there = folder != NULL && stat(folder, out) == 0;
+    free(folder);
+    return name == NULL ? path : name + 1;
+}
+
+bool cal_is_same_file(const char* a, const char* b) {
+    struct stat of_a, of_b;
+    bool a_there = stat(a, &of_a) == 0, b_there = stat(b, &of_b) == 0;
+    if (strcmp(a, b) == 0) return true;
+    // A terminal, or nowhere, may be named twice.
+    if (a_there || b_there) return a_there && b_there && S_ISREG(of_a.st_mode) && is_same_entry(&of_a, &of_b);
+    const char *name_a = look_at_folder(a, &of_a, &a_there), *name_b = look_at_folder(b, &of_b, &b_there);
+    return a_there && b_there && is_same_entry(&of_a, &of_b) && strcmp(name_a, name_b) == 0;
 }
 
 bool cal_is_model_file(const char* argument) {

@@ -61,6 +61,8 @@ typedef struct cal_model_options {
         "key", CAL_OPTION_TEXT, &(o).key, "NAME", "start from this keyframe of the file", 0, 0, NULL                    \
     }
 
+// Whether two names are one file, also where a link leads to it; or will be, in one folder.
+bool cal_is_same_file(const char* a, const char* b);
 // Whether an argument names a file rather than a generator.
 bool cal_is_model_file(const char* argument);
 // Makes the model; returns CAL_EXIT_DONE or complains. report (may be NULL, then one line on standard error says that there

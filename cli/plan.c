@@ -10,6 +10,7 @@
 #include "copies.h"
 #include "joint_tree.h"
 #include "json.h"
+#include "model_file.h"
 #include "plan_gpu.h"
 #include "progress.h"
 #include "quantities.h"
@@ -611,6 +612,8 @@ int cal_command_plan(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &argument_count);
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
+    if (p.save && cal_is_model_file(p.model_name) && cal_is_same_file(p.model_name, p.save))
+        return cal_complain(CAL_EXIT_MISTAKE, "--save '%s' would be written over the model", p.save);
     if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
     const bool assembles = p.algorithm && strcmp(p.algorithm, "assembly") == 0,
                world = cal_is_world(p.model_name, p.world);

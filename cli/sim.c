@@ -23,8 +23,8 @@ static void print_details(void) {
         "Ctrl-C, SIGTERM and a terminal that goes end it at the present step, write what there is and exit with 1.\n");
 }
 
-// Two options must not name the same file.
-static int check_files(const cal_sim_options* o) {
+// Two options must not name the same file, and none of them the model's.
+static int check_files(const char* model, const cal_sim_options* o) {
     struct {
         const char *option, *path;
     } files[CAL_MOST_TEXTS + 4] = {
@@ -34,11 +34,15 @@ static int check_files(const cal_sim_options* o) {
         files[count].option = "out";
         files[count++].path = o->out.items[i];
     }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (files[i].path && cal_is_model_file(model) && cal_is_same_file(model, files[i].path))
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s '%s' would be written over the model", files[i].option,
+                                files[i].path);
         for (int k = 0; k < i; k++)
-            if (files[i].path && files[k].path && strcmp(files[i].path, files[k].path) == 0)
+            if (files[i].path && files[k].path && cal_is_same_file(files[i].path, files[k].path))
                 return cal_complain(CAL_EXIT_MISTAKE, "--%s and --%s both name '%s'; give each its own file",
                                     files[i].option, files[k].option, files[i].path);
+    }
     return CAL_EXIT_DONE;
 }
 
@@ -96,7 +100,7 @@ int cal_command_sim(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     cal_opened opened;
     status = cal_run_decide(argv[1], &run, &table, &opened);
-    if (status == CAL_EXIT_DONE) status = check_files(&o);
+    if (status == CAL_EXIT_DONE) status = check_files(argv[1], &o);
     if (status != CAL_EXIT_DONE) return status;
     if (isnan(o.time)) o.time = opened.scene >= 0 ? cal_scene_duration(opened.scene) : 10;
     status = cal_sim_loop(&opened, &o);

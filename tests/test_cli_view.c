@@ -1,9 +1,11 @@
 // The viewer, recordings and reports from the command line: what they write, and what they say when they cannot.
 #include "command.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calder/calder_view.h"
 
@@ -79,6 +81,15 @@ static void test_wrong_recordings(void** unused) {
     cal_test_expect_mistake("sim pendulum --batch 2 --out a.glb", "--batch");
     cal_test_expect_mistake("sim pendulum --out a.csv --plot a.csv", "both name");
     cal_test_expect_mistake("sim pendulum --out a.html --checkpoint a.html", "both name");
+    cal_test_expect_mistake("sim pendulum --checkpoint a.bin --save ./a.bin", "both name");
+    cal_test_write_file("one.csv", "1");
+    char link[CAL_TEST_PATH];
+    cal_test_path(link, "other.csv");
+    assert_int_equal(symlink("one.csv", link), 0);
+    cal_test_expect_mistake("sim atoms:n=5 --out one.csv --events other.csv", "both name");
+    cal_test_write_file("own.xml", "<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>");
+    cal_test_expect_mistake("sim own.xml --save ./own.xml", "over the model");
+    cal_test_expect_mistake("plan own.xml --processors 1,2 --save own.xml", "over the model");
     char command[1024] = "sim pendulum";
     for (int i = 0; i < 65; i++) strcat(command, " --out a.csv"); // NOLINT: 13 + 65 · 12 bytes
     cal_test_expect_mistake(command, "more than 64");

@@ -1,28 +1,33 @@
 // A host program with decimal commas changes nothing: what is read means the same, and what is written has the same bytes.
 #define _DEFAULT_SOURCE
+#include "base/number_text.h"
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
 #include "place.h"
 #include "support.h"
 
+#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char* folder;
+static const char *folder, *commas; // where files are; a locale with commas
+
+static bool has_commas(void) { return nl_langinfo(RADIXCHAR)[0] == ','; }
 
 // A locale with commas: the system's, or one that is made here from the system's sources.
 static bool choose_commas(void) {
     const char* const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (setlocale(LC_ALL, names[i]) != NULL) return localeconv()->decimal_point[0] == ',';
+        if (setlocale(LC_ALL, commas = names[i]) != NULL) return has_commas();
     char line[256];
     snprintf(line, sizeof line, "localedef -i de_DE -f UTF-8 --no-archive %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
     if (system(line) != 0) return false;
     setenv("LOCPATH", folder, 1);
-    return setlocale(LC_ALL, "de_DE.UTF-8") != NULL && localeconv()->decimal_point[0] == ',';
+    commas = names[0];
+    return setlocale(LC_ALL, commas) != NULL && has_commas();
 }
 
 static const char* path_of(const char* name, char path[128]) {
@@ -125,8 +130,32 @@ static void same_in_every_locale(void** unused) {
     cal_model_destroy(model);
 }
 
+// Another thread of the host program may choose a locale at any moment. At the worst one: when the library has just asked which it is.
+static bool is_worst;
+struct lconv* localeconv(void) {
+    static char point[] = ".";
+    static struct lconv plain = {.decimal_point = point};
+    if (is_worst) setlocale(LC_ALL, commas);
+    return &plain;
+}
+
+static void numbers_are_read_while_locales_change(void** unused) {
+    (void)unused;
+    char text[CAL_NUMBER_CAPACITY];
+    if (!choose_commas()) skip();
+    for (int i = 0; i < 2; i++) {
+        setlocale(LC_ALL, i == 0 ? "C" : commas);
+        is_worst = true;
+        assert_true(cal_number_from_text("1.5", NULL) == 1.5);
+        assert_string_equal(cal_number_text(0.1, text), "0.1");
+        is_worst = false;
+    }
+    setlocale(LC_ALL, "C");
+}
+
 int main(void) {
     if ((folder = cal_test_folder()) == NULL) return 2;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_in_every_locale)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_in_every_locale),
+                                       cmocka_unit_test(numbers_are_read_while_locales_change)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

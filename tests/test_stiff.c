@@ -1,5 +1,6 @@
 // Stiff joints: what joint forces fall by, and the solver that takes it at the end of its steps.
 #include "base/random.h"
+#include "calder/calder_world.h"
 #include "model/drag_slopes.h"
 #include "pass/drag.h"
 #include "pass/joint_law.h"
@@ -428,15 +429,57 @@ static void slopes_of_drag_are_its_derivatives(void** state) {
     }
 }
 
+// A pendulum with a spring that nothing drives stays where it hangs, also above a floor that it might touch: no step leaves an oscillation that
+// the next ones have to follow, a million of them in 20 ms.
+static void a_stiff_spring_at_rest_stays_so_above_a_floor(void** state) {
+    (void)state;
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    body.mass = 1.0, body.position[2] = 1.0, body.center[2] = -0.3;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 4e-3;
+    cal_joint_def hinge = cal_default_joint_def();
+    hinge.axis[0] = 0.01, hinge.axis[1] = 1.0, hinge.axis[2] = 0.0, hinge.stiffness = 1e14;
+    cal_shape_def floor = cal_default_shape_def(), ball = cal_default_shape_def();
+    floor.kind = CAL_PLANE;
+    ball.body = cal_builder_add_body(builder, &body), ball.size[0] = 0.1, ball.position[2] = -0.3;
+    cal_builder_add_joint(builder, ball.body, &hinge);
+    cal_builder_add_shape(builder, &floor);
+    cal_builder_add_shape(builder, &ball);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_world_def events = cal_default_world_def();
+    cal_sim_def def = cal_default_sim_def();
+    def.events = &events;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    advance(sim, 0.0005);
+    cal_world_report report;
+    assert_int_equal(cal_world_get_report(cal_sim_world(sim), &report), CAL_OK);
+    cal_test_expect_below((double)report.series, 100.0, "steps", "above a floor");
+    cal_test_expect_below(fabs(cal_sim_v(sim)[0]), 1e-10, "speed", "above a floor");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slopes_are_the_derivatives_of_forces), cmocka_unit_test(auto_knows_what_is_stiff),
-        cmocka_unit_test(a_clamped_servo_is_less_stiff),        cmocka_unit_test(it_has_order_six),
-        cmocka_unit_test(it_agrees_with_explicit_methods),      cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
-        cmocka_unit_test(machines_have_the_same_bits),          cmocka_unit_test(what_it_cannot_do_is_refused),
-        cmocka_unit_test(a_force_that_jumps_is_seen),           cmocka_unit_test(a_stiff_stop_is_met),
-        cmocka_unit_test(loops_are_as_cheap_as_trees),          cmocka_unit_test(auto_knows_the_drag_of_a_medium),
+        cmocka_unit_test(slopes_are_the_derivatives_of_forces),
+        cmocka_unit_test(auto_knows_what_is_stiff),
+        cmocka_unit_test(a_clamped_servo_is_less_stiff),
+        cmocka_unit_test(it_has_order_six),
+        cmocka_unit_test(it_agrees_with_explicit_methods),
+        cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
+        cmocka_unit_test(machines_have_the_same_bits),
+        cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(a_force_that_jumps_is_seen),
+        cmocka_unit_test(a_stiff_stop_is_met),
+        cmocka_unit_test(loops_are_as_cheap_as_trees),
+        cmocka_unit_test(auto_knows_the_drag_of_a_medium),
         cmocka_unit_test(slopes_of_drag_are_its_derivatives),
+        cmocka_unit_test(a_stiff_spring_at_rest_stays_so_above_a_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -866,8 +866,8 @@ typedef struct cal_force_context {
     cal_state* state; ///< for cal_state_push
     int instance;     ///< of an ensemble; 0 for a simulation by itself
 } cal_force_context;
-/// A user's own forces. Called once per evaluation, on the thread that advances; must depend on nothing but its arguments
-/// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
+/// A user's own forces. Called once per evaluation, on the thread that advances; must depend on nothing but its arguments (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
+/// Callbacks of every kind may look at what calls them: advancing, changing or saving it there is #CAL_BAD_ARGUMENT, and what one destroys goes when the advance returns, with #CAL_INTERRUPTED.
 typedef void cal_force_callback(cal_force_context* context, void* user);
 
 /// Whether an advance shall end on its way: a program returns what a signal handler or another thread has set. Asked on the thread that

@@ -200,6 +200,10 @@ cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal
 
 void cal_ensemble_destroy(cal_ensemble* ensemble) {
     if (!ensemble) return;
+    if (ensemble->advancing.now) {
+        ensemble->advancing.doomed = true;
+        return;
+    }
     ensemble->ops->destroy(ensemble);
     for (int i = 0; ensemble->texts && i < ensemble->count; i++) cal_free(ensemble->texts[i]);
     cal_state_destroy(ensemble->query_state);
@@ -249,6 +253,8 @@ void cal_ensemble_revive(cal_ensemble* ensemble, int instance) {
 cal_status cal_ensemble_start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
                               cal_error* error) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
+    const cal_status still = cal_check_not_advancing(&ensemble->advancing, "cal_ensemble_set", error);
+    if (still) return still;
     const cal_model* model = ensemble->model;
     if (q && (!all_finite(q, model->q_count) || cal_model_find_bad_quaternion(model, q))) return CAL_BAD_ARGUMENT;
     if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
@@ -295,6 +301,8 @@ cal_status cal_ensemble_drive(cal_ensemble* ensemble, int instance, const double
                               cal_error* error) {
     if (!is_instance(ensemble, instance))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: there is no instance %d", instance);
+    const cal_status still = cal_check_not_advancing(&ensemble->advancing, "cal_ensemble_drive", error);
+    if (still) return still;
     const cal_model* model = ensemble->model;
     if (tau && !all_finite(tau, model->v_count))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: joint forces must be finite numbers");
@@ -379,6 +387,8 @@ static cal_status run_interruptibly(cal_ensemble* ensemble, double time, cal_err
 
 cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* error) {
     if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_advance: ensemble must not be NULL");
+    const cal_status still = cal_check_not_advancing(&ensemble->advancing, "cal_ensemble_advance", error);
+    if (still) return still;
     if (!isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s: not a finite time", time);
     if (time < ensemble->time)
@@ -386,12 +396,20 @@ cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* 
     if (time == ensemble->time) return report_failure(ensemble, error);
     const double step = ensemble->def.sim.step;
     const cal_status countable = cal_solver_check_steps(ensemble->solver, step, ensemble->time, time, error);
-    return countable ? countable : run_interruptibly(ensemble, time, error);
+    if (countable) return countable;
+    ensemble->advancing.now = true;
+    const cal_status status = run_interruptibly(ensemble, time, error);
+    ensemble->advancing.now = false;
+    if (!ensemble->advancing.doomed) return status;
+    cal_ensemble_destroy(ensemble);
+    return cal_fail_destroyed(error);
 }
 
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {
     const cal_solver_ops* ops = solver ? cal_find_solver(solver) : NULL;
     if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step: ensemble must not be NULL");
+    const cal_status still = cal_check_not_advancing(&ensemble->advancing, "cal_ensemble_step", error);
+    if (still) return still;
     if (!cal_lockstep_takes(ops))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step takes steps of rk4 or euler, not of '%s'",
                         solver ? solver : "(null)");
@@ -411,7 +429,7 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
 
 cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
                                 double* qdd) {
-    if (!ensemble || !q || !v || !qdd) return CAL_BAD_ARGUMENT;
+    if (!ensemble || !q || !v || !qdd || ensemble->advancing.now) return CAL_BAD_ARGUMENT;
     if (!ensemble->ops->takes_steps) return CAL_NOT_AVAILABLE;
     const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
     const cal_ensemble_job job = {.time = ensemble->time, .q = q, .v = v, .tau = tau, .qdd = qdd};

@@ -15,6 +15,7 @@
 //     units      in turn           taken by workers from a counter  in turn
 //     rows       —                 —                                gathered at the end of every advance
 #pragma once
+#include "base/advancing.h"
 #include "base/parts.h"
 #include "machine/machine.h"
 #include "solver/solver.h"
@@ -76,6 +77,7 @@ bool cal_lockstep_takes(const cal_solver_ops* ops);
 
 struct cal_ensemble {
     const cal_model* model;
+    cal_advancing advancing;
     cal_ensemble_def def; // its texts are the caller's, and not looked at after the making
     const cal_ensemble_ops* ops;
     const cal_solver_ops* solver; // of fixed steps

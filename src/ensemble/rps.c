@@ -11,6 +11,7 @@
 // well are tracked as solutions of their own, between which the instances are shared in turn; past the singular position
 // those that are together are one solution again, and a bifurcation is left as several.
 #define _POSIX_C_SOURCE 200809L
+#include "base/advancing.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -41,6 +42,7 @@ typedef struct seat {
 
 struct cal_rps {
     const cal_model* model;
+    cal_advancing advancing;
     cal_rps_def def;
     cal_machine *machine, *own_machine, *engine; // who runs instances; what an instance runs on
     cal_plan* plan;
@@ -248,6 +250,10 @@ cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rp
 
 void cal_rps_destroy(cal_rps* rps) {
     if (!rps) return;
+    if (rps->advancing.now) {
+        rps->advancing.doomed = true;
+        return;
+    }
     for (int i = 0; rps->instances && i < rps->def.instances; i++) cal_instance_destroy(&rps->instances[i]);
     for (int i = 0; rps->seats && i < rps->seat_count; i++) {
         seat* own = &rps->seats[i];
@@ -263,6 +269,8 @@ void cal_rps_destroy(cal_rps* rps) {
 
 cal_status cal_rps_set(cal_rps* rps, const double* q, const double* v, cal_error* error) {
     if (!rps) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_set: rps must not be NULL");
+    const cal_status still = cal_check_not_advancing(&rps->advancing, "cal_rps_set", error);
+    if (still) return still;
     const size_t q_count = (size_t)rps->model->q_count, v_count = (size_t)rps->model->v_count;
     for (size_t i = 0; i < q_count + v_count; i++) {
         const double* number = i < q_count ? q : v;
@@ -391,8 +399,7 @@ static void run_seat(void* argument, int processor) {
     }
 }
 
-cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
-    if (!rps) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_advance: rps must not be NULL");
+static cal_status advance_to(cal_rps* rps, double time, cal_error* error) {
     if (!isfinite(time) || !(time / rps->def.step < 9e15))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s with steps of %g s", time, rps->def.step);
     rps->wanted = (int64_t)floor(time / rps->def.step + 0.5);
@@ -409,6 +416,18 @@ cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
     if (!status && rps->seats[0].ends && rps->seats[0].poll.steps < rps->wanted)
         return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", at, time);
     return status ? cal_fail(error, status, "the interval after t = %g s: %s", at, cal_status_text(status)) : CAL_OK;
+}
+
+cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
+    if (!rps) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_advance: rps must not be NULL");
+    cal_status status = cal_check_not_advancing(&rps->advancing, "cal_rps_advance", error);
+    if (status) return status;
+    rps->advancing.now = true;
+    status = advance_to(rps, time, error);
+    rps->advancing.now = false;
+    if (!rps->advancing.doomed) return status;
+    cal_rps_destroy(rps);
+    return cal_fail_destroyed(error);
 }
 
 // --- Looking at it -----------------------------------------------------------------------------------------------------

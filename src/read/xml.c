@@ -1,9 +1,9 @@
 // expat's events into a tree.
 #include "read/xml.h"
 #include "base/memory.h"
+#include "base/number_text.h"
 #include <expat.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -321,24 +321,13 @@ static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// What strtod says of a token of `length` bytes, with the locale's point put in for ours.
+// What strtod says of a token of `length` bytes.
 static bool long_way(const char* token, size_t length, double* out) {
-    char copy[600];
-    const char* point = localeconv()->decimal_point;
-    const size_t point_length = strlen(point);
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (used + point_length + 1 >= sizeof copy) return false;
-        if (token[i] == '.') {
-            memcpy(copy + used, point, point_length);
-            used += point_length;
-        } else {
-            copy[used++] = token[i];
-        }
-    }
-    copy[used] = '\0';
-    char* end;
-    *out = strtod(copy, &end);
+    char copy[600], *end;
+    if (length >= sizeof copy) return false;
+    memcpy(copy, token, length);
+    copy[length] = '\0';
+    *out = cal_number_from_text(copy, &end);
     return *end == '\0';
 }
 

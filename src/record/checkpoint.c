@@ -380,6 +380,8 @@ static cal_status save_events(cal_sim* sim, const char* path, cal_error* error) 
 
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_save", error);
+    if (still) return still;
     return sim->system ? save(sim->system, path, error) : save_events(sim, path, error);
 }
 
@@ -558,5 +560,7 @@ static cal_status load_events(cal_sim* sim, const char* path, cal_error* error) 
 
 cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_load", error);
+    if (still) return still;
     return sim->system ? load(sim->system, path, error) : load_events(sim, path, error);
 }

@@ -80,9 +80,9 @@ const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
     }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        cal_put_point(text); // the host program may have chosen a locale with another one
+        if (cal_number_from_text(text, NULL) == value) break;
     }
-    cal_put_point(text); // the host program may have chosen a locale with another one
     return text;
 }
 

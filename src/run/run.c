@@ -57,7 +57,17 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
     return false;
 }
 
+// What a run is asked for between its advances only.
+static bool changes(cal_run_ability ability) {
+    return ability == CAL_RUN_SET || ability == CAL_RUN_SAVE || ability == CAL_RUN_CHANGE || ability == CAL_RUN_RESET ||
+           ability == CAL_RUN_GRAB || ability == CAL_RUN_CONNECT || ability == CAL_RUN_PROJECT;
+}
+
 static cal_status need(const cal_run* run, cal_run_ability ability, cal_error* error) {
+    if (changes(ability)) {
+        const cal_status still = cal_check_not_advancing(&run->advancing, "a run", error);
+        if (still) return still;
+    }
     if (cal_run_can(run, ability)) return CAL_OK;
     return cal_fail(error, CAL_NOT_AVAILABLE, "%s cannot %s", run->ops->kind, abilities[ability]);
 }
@@ -70,7 +80,10 @@ static cal_status explain(cal_status status, const char* what, cal_error* error)
 const char* cal_run_kind(const cal_run* run) { return run ? run->ops->kind : NULL; }
 
 void cal_run_destroy(cal_run* run) {
-    if (run) run->ops->destroy(run);
+    if (run && run->advancing.now)
+        run->advancing.doomed = true;
+    else if (run)
+        run->ops->destroy(run);
 }
 
 // --- Time -------------------------------------------------------------------------------------------------------------------
@@ -94,11 +107,17 @@ static double wall(void) {
 cal_status cal_run_approach(cal_run* run, double time, bool* reached, cal_error* error) {
     if (!run || !reached)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_approach: run and reached must not be NULL");
+    cal_status status = cal_check_not_advancing(&run->advancing, "cal_run_approach", error);
+    if (status) return status;
     const double began = wall();
     *reached = false;
-    const cal_status status = run->ops->advance(run, time, reached, error);
+    run->advancing.now = true;
+    status = run->ops->advance(run, time, reached, error);
+    run->advancing.now = false;
     run->wall += wall() - began;
-    return status;
+    if (!run->advancing.doomed) return status;
+    cal_run_destroy(run);
+    return cal_fail_destroyed(error);
 }
 
 cal_status cal_run_advance(cal_run* run, double time, cal_error* error) {

@@ -1,5 +1,6 @@
 // The table behind calder_run.h. Each kind of run fills one in run_NAME.c; run.c checks what is absent, and says so.
 #pragma once
+#include "base/advancing.h"
 #include "calder/calder_run.h"
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ typedef struct cal_run_ops {
 // The head of every kind's own structure.
 struct cal_run {
     const cal_run_ops* ops;
+    cal_advancing advancing;
     const cal_model* model; // of q and v; NULL: there is no such
     int body_count;
     const cal_channel* channels;

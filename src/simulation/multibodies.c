@@ -250,6 +250,9 @@ static cal_status prepare(cal_world* world, cal_multibody* m, cal_error* error) 
         if (status != CAL_OK) return status;
     }
     data[m->at.step] = FIRST_STEP * world->window;
+    // An explicit step that is as long as its tolerance allows leaves oscillations of that size, which an implicit one would then have to follow.
+    const bool stiff = e->systems[CAL_FLIGHT_IMPLICIT] != NULL && cal_system_is_stiff(e->model);
+    data[m->at.system] = stiff ? CAL_FLIGHT_IMPLICIT : CAL_FLIGHT_EXPLICIT;
     cal_multibody_use(m, data + m->at.active);
     cal_status status = cal_multibody_set_scales(world, m);
     if (status == CAL_NOT_FINITE)

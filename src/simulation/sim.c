@@ -8,8 +8,9 @@
 #include "simulation/sim_events.h"
 #include "simulation/world.h"
 
-static cal_status refuse(const char* function, cal_error* error) {
-    return cal_fail(error, CAL_BAD_ARGUMENT, "%s: sim must not be NULL", function);
+cal_status cal_sim_check_still(const cal_sim* sim, const char* function, cal_error* error) {
+    if (!sim) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: sim must not be NULL", function);
+    return cal_check_not_advancing(&sim->advancing, function, error);
 }
 
 cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error) {
@@ -46,6 +47,10 @@ cal_status cal_sim_of_world(cal_world* world, cal_sim** out, cal_error* error) {
 
 void cal_sim_destroy(cal_sim* sim) {
     if (!sim) return;
+    if (sim->advancing.now) {
+        sim->advancing.doomed = true;
+        return;
+    }
     cal_system_destroy(sim->system);
     cal_system_destroy(sim->whole);
     cal_world_destroy(sim->world);
@@ -81,8 +86,14 @@ static cal_status as_system(cal_sim* sim, cal_system** out) {
 // --- Advancing -------------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
-    if (!sim) return refuse("cal_sim_advance", error);
-    return sim->system ? cal_system_advance(sim->system, time, error) : cal_events_advance(sim, time, error);
+    cal_status status = cal_sim_check_still(sim, "cal_sim_advance", error);
+    if (status) return status;
+    sim->advancing.now = true;
+    status = sim->system ? cal_system_advance(sim->system, time, error) : cal_events_advance(sim, time, error);
+    sim->advancing.now = false;
+    if (!sim->advancing.doomed) return status;
+    cal_sim_destroy(sim);
+    return cal_fail_destroyed(error);
 }
 
 int cal_sim_processors(const cal_sim* sim) {
@@ -113,7 +124,8 @@ const double* cal_sim_v(const cal_sim* sim) {
 // --- Changing it -----------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
-    if (!sim) return refuse("cal_sim_set", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_set", error);
+    if (still) return still;
     if (!sim->system) return cal_events_set(sim, time, q, v, error);
     const double from = cal_system_time(sim->system);
     const cal_status status = cal_system_set(sim->system, time, q, v, error);
@@ -122,7 +134,8 @@ cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double*
 }
 
 cal_status cal_sim_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error) {
-    if (!sim) return refuse("cal_sim_drive", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_drive", error);
+    if (still) return still;
     return sim->system ? cal_system_drive(sim->system, tau, control, error)
                        : cal_events_drive(sim, tau, control, error);
 }
@@ -134,7 +147,11 @@ cal_status cal_sim_get_activations(const cal_sim* sim, double* activations) {
 }
 
 cal_status cal_sim_set_activations(cal_sim* sim, const double* activations, cal_error* error) {
-    if (!sim || !sim->model || !activations) return refuse("cal_sim_set_activations", error);
+    if (!sim || !sim->model || !activations)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "cal_sim_set_activations: sim, of a model, and activations must not be NULL");
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_set_activations", error);
+    if (still) return still;
     for (int i = 0; i < sim->model->actuator_count; i++) {
         const cal_activation_kind kind = sim->model->actuators[i].activation;
         const double a = activations[i];
@@ -151,13 +168,15 @@ cal_status cal_sim_set_activations(cal_sim* sim, const double* activations, cal_
 }
 
 cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const double torque[3], const double point[3]) {
-    if (!sim) return CAL_BAD_ARGUMENT;
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_push", NULL);
+    if (still) return still;
     return sim->system ? cal_system_push(sim->system, body, force, torque, point)
                        : cal_events_push(sim, body, force, torque, point);
 }
 
 cal_status cal_sim_release(cal_sim* sim) {
-    if (!sim) return CAL_BAD_ARGUMENT;
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_release", NULL);
+    if (still) return still;
     if (!sim->system) {
         sim->push_count = 0;
         return cal_world_release(sim->world, NULL);
@@ -167,25 +186,29 @@ cal_status cal_sim_release(cal_sim* sim) {
 }
 
 cal_status cal_sim_restart(cal_sim* sim) {
-    if (!sim) return CAL_BAD_ARGUMENT;
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_restart", NULL);
+    if (still) return still;
     if (sim->system) cal_system_restart(sim->system);
     return CAL_OK;
 }
 
 cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error) {
-    if (!sim) return refuse("cal_sim_connect", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_connect", error);
+    if (still) return still;
     return sim->system ? cal_system_connect(sim->system, constraint, how, error)
                        : cal_events_connect(sim, constraint, how, error);
 }
 
 cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error) {
-    if (!sim) return refuse("cal_sim_disconnect", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_disconnect", error);
+    if (still) return still;
     return sim->system ? cal_system_disconnect(sim->system, constraint, error)
                        : cal_events_disconnect(sim, constraint, error);
 }
 
 cal_status cal_sim_catch(cal_sim* sim, int constraint, cal_error* error) {
-    if (!sim) return refuse("cal_sim_catch", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_catch", error);
+    if (still) return still;
     return sim->system ? cal_system_catch(sim->system, constraint, error)
                        : cal_events_connect(sim, constraint, CAL_CONNECT_INELASTIC, error);
 }
@@ -196,12 +219,15 @@ bool cal_sim_connected(const cal_sim* sim, int constraint) {
 }
 
 cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
-    if (!sim) return refuse("cal_sim_project", error);
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_project", error);
+    if (still) return still;
     return sim->system ? cal_system_project(sim->system, NULL, error) : CAL_OK; // with events, the start did
 }
 
 cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error) {
-    if (!sim || !held) return refuse("cal_sim_project_holding: held and", error);
+    if (!held) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_project_holding: held and sim must not be NULL");
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_project_holding", error);
+    if (still) return still;
     if (sim->system) return cal_system_project(sim->system, held, error);
     return cal_fail(error, CAL_NOT_AVAILABLE,
                     "cal_sim_project_holding: with events the start is closed as a whole; leave contact out to find a "

@@ -1,5 +1,6 @@
 // The inside of a simulation.
 #pragma once
+#include "base/advancing.h"
 #include "calder/calder_world.h"
 #include "model/activation.h"
 #include "simulation/model_map.h"
@@ -13,12 +14,13 @@ typedef struct cal_looked {
 // One of two: a system that nothing can touch, which is advanced directly; or a world, with events.
 struct cal_sim {
     const cal_model* model; // NULL: of a world that was made by hand
-    cal_system* system;     // NULL: there are events
-    cal_world* world;       // NULL: there are none
-    cal_world_def events;   // how the world was made
-    cal_model_map* map;     // of the model in the world
-    double *q, *v;          // the whole model's, at the world's time; where `current`
-    double *tau, *control;  // what the user set; control is a drive (model/activation.h)
+    cal_advancing advancing;
+    cal_system* system;    // NULL: there are events
+    cal_world* world;      // NULL: there are none
+    cal_world_def events;  // how the world was made
+    cal_model_map* map;    // of the model in the world
+    double *q, *v;         // the whole model's, at the world's time; where `current`
+    double *tau, *control; // what the user set; control is a drive (model/activation.h)
     bool current;
     cal_outer_force* pushes; // what the user set, for a start anew
     int push_count, push_capacity;
@@ -26,6 +28,9 @@ struct cal_sim {
     bool* connected;   // of each constraint, for a start anew
     cal_system* whole; // of a model with events: looks at what a moment asks of all of it (sim_events.c); NULL: not yet
 };
+
+// For whoever changes or saves it: that it is there, and not being advanced.
+cal_status cal_sim_check_still(const cal_sim* sim, const char* function, cal_error* error);
 
 static inline const double* cal_sim_drive_of(const cal_sim* sim) {
     return sim->system ? cal_system_control(sim->system) : sim->control;

@@ -84,6 +84,7 @@ static cal_status note_errors(cal_sim* sim) {
 cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     sim->current = false;
     const cal_status advanced = cal_world_advance(sim->world, time, error);
+    sim->current = false; // a callback may have looked
     if (advanced != CAL_OK && advanced != CAL_INTERRUPTED) return advanced;
     // A world computes what it is asked for; an advance is over when the state is there.
     cal_status status = cal_events_look(sim);

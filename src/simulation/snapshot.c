@@ -205,6 +205,8 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
     if (sim == NULL || out == NULL)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_snapshot: sim and out must not be NULL");
     *out = NULL;
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_snapshot", error);
+    if (still != CAL_OK) return still;
     if (sim->system == NULL && sim->world->failed != CAL_OK)
         return cal_fail(error, sim->world->failed, "a simulation that failed on its way has no state to keep");
     if (sim->system == NULL) { // what is new is taken in: it is a part of the state
@@ -284,6 +286,8 @@ cal_status cal_snapshot_restore(cal_sim* sim, cal_image* image, const char* what
 cal_status cal_sim_restore(cal_sim* sim, const cal_snapshot* snapshot, cal_error* error) {
     if (sim == NULL || snapshot == NULL)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_restore: sim and snapshot must not be NULL");
+    const cal_status still = cal_sim_check_still(sim, "cal_sim_restore", error);
+    if (still != CAL_OK) return still;
     cal_image image = snapshot->image; // to be read from its beginning; the words are shared
     return cal_snapshot_restore(sim, &image, "the snapshot", error);
 }
@@ -316,7 +320,8 @@ cal_status cal_sim_fork(cal_sim* sim, cal_sim** out, cal_error* error) {
     *out = NULL;
     cal_snapshot* snapshot = NULL;
     cal_sim* other = NULL;
-    cal_status status = make_alike(sim, &other, error);
+    cal_status status = cal_sim_check_still(sim, "cal_sim_fork", error);
+    if (status == CAL_OK) status = make_alike(sim, &other, error);
     if (status == CAL_OK) status = cal_sim_snapshot(sim, &snapshot, error);
     if (status == CAL_OK && sim->system != NULL && hash_system(sim->system) != hash_system(other->system))
         status = cal_fail(error, CAL_NOT_AVAILABLE,

@@ -1,5 +1,6 @@
 // The public side of a world: its settings, and what is read from it.
 #include "simulation/world.h"
+#include "base/advancing.h"
 #include "base/finite.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -138,6 +139,10 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
 
 void cal_world_destroy(cal_world* world) {
     if (world == NULL) return;
+    if (world->calling > 0) {
+        world->doomed = true;
+        return;
+    }
     cal_domains_destroy(world);
     for (int i = 0; i < world->component_count; i++) {
         cal_group_free(world->components[i].group);
@@ -163,8 +168,12 @@ void cal_world_destroy(cal_world* world) {
 
 // --- Running ------------------------------------------------------------------------------------------------------------------
 
-bool cal_world_is_interrupted(const cal_world* world) {
-    return world->def.interrupt != NULL && world->ranks == NULL && world->def.interrupt(world->def.interrupt_user);
+bool cal_world_is_interrupted(cal_world* world) {
+    if (world->def.interrupt == NULL || world->ranks != NULL) return false;
+    cal_domain_begin_call(world);
+    const bool ends = world->def.interrupt(world->def.interrupt_user);
+    cal_domain_end_call(world);
+    return ends;
 }
 
 static cal_status advance(cal_world* world, double* time, cal_error* error) {
@@ -176,7 +185,7 @@ static cal_status advance(cal_world* world, double* time, cal_error* error) {
     return cal_advance_timewarp(world, time, error);
 }
 
-cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
+static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
@@ -201,6 +210,13 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     }
     if (status == CAL_OK) return CAL_OK;
     return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);
+}
+
+cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
+    const cal_status status = advance_to(world, time, error);
+    if (world == NULL || !world->doomed || world->calling > 0) return status;
+    cal_world_destroy(world);
+    return cal_fail_destroyed(error);
 }
 
 double cal_world_time(const cal_world* world) { return world ? world->time : 0.0; }

@@ -35,6 +35,7 @@ struct cal_world {
     int new_count, removed_count;  // bodies that the next advance takes in; places that are not in use
     uint32_t first_id;             // of ids: what generations count from, another number in every world
     int calling;                   // callbacks of the user that have not returned
+    bool doomed;                   // one of them has destroyed it: it goes when the advance returns
     struct cal_component* components;
     int component_count, component_capacity;
     int* ended; // groups that ended and that GVT has not passed yet

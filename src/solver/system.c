@@ -226,12 +226,14 @@ static cal_status fill(cal_system* system, cal_error* error) {
 // this one, in 1/s, it would take a hundred times as many as errors ask for.
 static const double WHEN_STIFF = 1e5;
 
+bool cal_system_is_stiff(const cal_model* model) { return model->fastest_rate > WHEN_STIFF; }
+
 static const char* choose_solver(const cal_model* model, const cal_sim_def* def) {
     const cal_program* program = cal_find_program(def->algorithm);
     // Without multipliers there is no implicit one.
     const bool minimal =
         model->constraint_count > 0 && def->constraint_form && strcmp(def->constraint_form, "minimal") == 0;
-    const bool stiff = model->fastest_rate > WHEN_STIFF && program && program->implicit && !def->historic && !minimal;
+    const bool stiff = cal_system_is_stiff(model) && program && program->implicit && !def->historic && !minimal;
     return stiff && strcmp(def->solver, "auto") == 0 ? cal_solver_implicit.name : def->solver;
 }
 

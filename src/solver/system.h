@@ -26,6 +26,8 @@ cal_solver_settings cal_system_settings(const cal_model* model, const cal_sim_de
 // At the model's start values and time 0. The model, and the definition's machine, must outlive it.
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
 const char* cal_system_solver(const cal_system* system); // what "auto" has become
+// Whether "auto" is implicit from the start: joint forces, and not errors, would keep explicit steps small.
+bool cal_system_is_stiff(const cal_model* model);
 // The same with joints that come to rest in these ways (all of them where it is advanced directly): that takes events of its own. An
 // implicit solver, which stops joints by itself, has no dry friction that sticks.
 cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, cal_resting rests, cal_system** out,

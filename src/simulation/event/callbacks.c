@@ -2,6 +2,7 @@
 // what it wrote is part of the state and goes when the state goes. In the mode that checks the rules each call is made twice
 // from the same states: whoever counts in a variable of its own, or asks a clock, gives two results.
 #include "simulation/event/callbacks.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -10,6 +11,7 @@
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
+#include <math.h>
 #include <string.h>
 
 struct cal_callback_context {
@@ -155,6 +157,30 @@ static cal_status call_twice(cal_callback_context* view, call_function* call, co
                     kind, cal_body_name_at(world, view->bodies[0], name, sizeof name), view->time);
 }
 
+// What a callback has set of a body, and cannot be followed: no number, or one whose square is none. NULL: nothing.
+static const char* find_endless(const cal_world* world, int body, double time) {
+    const cal_numbers n = cal_body_numbers(world, body, time);
+    if (n.velocity != NULL && !isfinite(cal_dot3(n.velocity, n.velocity))) return "a velocity";
+    if (n.angular != NULL && !isfinite(cal_dot3(n.angular, n.angular))) return "an angular velocity";
+    if (n.acceleration != NULL && !isfinite(cal_dot3(n.acceleration, n.acceleration))) return "a force";
+    if (n.torque != NULL && !isfinite(cal_dot3(n.torque, n.torque))) return "a torque";
+    if (n.tau != NULL && !cal_all_finite(n.tau, cal_multibody_degrees(world, body))) return "a joint force";
+    return NULL;
+}
+
+static cal_status check_numbers(const cal_callback_context* view, const char* kind, cal_error* error) {
+    for (int i = 0; i < view->count; i++) {
+        const char* what = find_endless(view->world, view->bodies[i], view->time);
+        char name[64];
+        if (what != NULL)
+            return cal_fail(
+                error, CAL_NOT_FINITE,
+                "the %s callback of %s at %g s gave it %s that is not finite, or so large that its square is not", kind,
+                cal_body_name_at(view->world, view->bodies[i], name, sizeof name), view->time, what);
+    }
+    return CAL_OK;
+}
+
 static cal_status call(cal_callback_context* view, call_function* function, const void* what, const char* kind,
                        cal_error* error) {
     view->world->report.callbacks++;
@@ -165,7 +191,8 @@ static cal_status call(cal_callback_context* view, call_function* function, cons
     else
         function(view, what);
     cal_domain_end_call(view->world);
-    return status == CAL_OK ? cal_body_failed(view->world, view->bodies[0], view->status, view->time, error) : status;
+    if (status == CAL_OK) status = cal_body_failed(view->world, view->bodies[0], view->status, view->time, error);
+    return status == CAL_OK ? check_numbers(view, kind, error) : status;
 }
 
 typedef struct collision_call {

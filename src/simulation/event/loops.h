@@ -13,7 +13,7 @@ cal_status cal_force_rollback(cal_world* world, cal_error* error);
 void cal_progress_begin(cal_world* world);
 cal_status cal_progress_check(cal_world* world, const cal_event_slot* slot, double scale, cal_error* error);
 // Whether an advance shall end; of ranks only those know that have parts of the world each, with what they tell each other.
-bool cal_world_is_interrupted(const cal_world* world);
+bool cal_world_is_interrupted(cal_world* world);
 // The loops. Where they are interrupted they end with CAL_INTERRUPTED as an advance to an earlier *time would have ended: all events up
 // to it are taken, and none after it.
 cal_status cal_advance_timewarp(cal_world* world, double* time, cal_error* error);

@@ -7,7 +7,7 @@
 #include "solver/push_power.h"
 #include "solver/system.h"
 
-enum { CAL_FLIGHT_SYSTEMS = 2 };
+enum { CAL_FLIGHT_EXPLICIT, CAL_FLIGHT_IMPLICIT, CAL_FLIGHT_SYSTEMS };
 
 // A joint with rigid stops.
 typedef struct cal_stopped_joint {

@@ -25,7 +25,7 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { EXPLICIT, IMPLICIT, MOST_ATTEMPTS = 20 };
+enum { MOST_ATTEMPTS = 20 };
 // So many hits of stops without time going on: joints that drive each other into their stops.
 enum { MOST_REPEATS = 100 };
 // Steps of a box: each is a state that is kept until the box is behind. A stiff spring that is followed by an explicit method, or masses whose
@@ -206,10 +206,11 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
 static cal_status choose_system(const cal_world* world, const cal_multibody* m, double time, double h, double* next) {
     const cal_multibody_model* e = m->engine;
     const int now = (int)next[m->at.system];
-    if (e->systems[IMPLICIT] == NULL || (now == EXPLICIT && !(h < SHORT_STEP * world->window))) return CAL_OK;
+    if (e->systems[CAL_FLIGHT_IMPLICIT] == NULL || (now == CAL_FLIGHT_EXPLICIT && !(h < SHORT_STEP * world->window)))
+        return CAL_OK;
     double ratio;
     const cal_status status = find_stiffness(m, next, time, h, &ratio);
-    const int best = ratio >= WHEN_STIFF ? IMPLICIT : ratio <= WHEN_SOFT ? EXPLICIT : now;
+    const int best = ratio >= WHEN_STIFF ? CAL_FLIGHT_IMPLICIT : ratio <= WHEN_SOFT ? CAL_FLIGHT_EXPLICIT : now;
     if (best != now) next[m->at.system] = best, next[m->at.running] = 0.0;
     return status;
 }

@@ -49,11 +49,11 @@ static cal_status create_systems(const cal_world* world, cal_multibody_model* e,
     const bool automatic = strcmp(def.solver, "auto") == 0;
     if (automatic) def.solver = "rkck";
     const cal_resting rests = e->stop_count > 0 ? CAL_REST_ON_STOPS : CAL_REST_NONE;
-    cal_status status = cal_system_create_as(e->user, &def, rests, &e->systems[0], error);
+    cal_status status = cal_system_create_as(e->user, &def, rests, &e->systems[CAL_FLIGHT_EXPLICIT], error);
     if (status != CAL_OK) return status;
     const bool stiff = automatic && strcmp(def.algorithm, "aba") == 0 && strcmp(def.constraint_form, "lagrange") == 0;
     def.solver = "implicit";
-    if (stiff) status = cal_system_create_as(e->user, &def, rests, &e->systems[1], error);
+    if (stiff) status = cal_system_create_as(e->user, &def, rests, &e->systems[CAL_FLIGHT_IMPLICIT], error);
     for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++) {
         if (e->systems[i] == NULL) continue;
         const int terms = cal_system_largest_degree(e->systems[i]) + 1;
@@ -132,7 +132,8 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
         if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
         if (status == CAL_OK) status = cal_state_create(e->energy, &e->energy_state);
         if (status == CAL_OK) status = cal_loops_create(e);
-        if (status == CAL_OK && e->systems[1] != NULL) status = cal_constraints_create(e->model, &e->inertia);
+        if (status == CAL_OK && e->systems[CAL_FLIGHT_IMPLICIT] != NULL)
+            status = cal_constraints_create(e->model, &e->inertia);
         if (status == CAL_OK && !allocate(e)) status = CAL_NO_MEMORY;
         if (status != CAL_OK) status = cal_fail(error, status, "out of memory for a multibody");
     }
@@ -251,7 +252,7 @@ int cal_multibodies_processors(const cal_world* world) {
     int most = 1;
     for (int i = 0; i < world->multibody_count; i++) {
         if (world->multibodies[i]->stage == CAL_REMOVED) continue;
-        const int own = cal_system_processors(world->multibodies[i]->engine->systems[0]);
+        const int own = cal_system_processors(world->multibodies[i]->engine->systems[CAL_FLIGHT_EXPLICIT]);
         if (own > most) most = own;
     }
     return most;
