@@ -351,7 +351,12 @@ static void report_balance(const cal_energy_balance* b, cal_facts* report) {
     cal_facts_number(report, "energy_balance", b->relative);
     cal_facts_number(report, "energy_justified", b->justified);
     if (b->flows) cal_facts_line(report, "energy flows", "%.6g J of work, %.6g J lost", b->work, b->loss);
-    cal_facts_line(report, "energy balance", "%.2e of the %.4g J that were exchanged", b->relative, b->exchanged);
+    // Where the tolerance makes as much of motion that is next to nothing, a share of it says nothing.
+    if (b->relative != 0.0 && b->justified >= 1.0)
+        cal_facts_line(report, "energy balance", "off by %.2g J, where next to nothing was exchanged (%.2g J)",
+                       fabs(b->error), b->exchanged);
+    else
+        cal_facts_line(report, "energy balance", "%.2e of the %.4g J that were exchanged", b->relative, b->exchanged);
 }
 
 static void report_energy(const loop* l, cal_facts* report) {

@@ -69,6 +69,19 @@ static void leaves_out_what_it_is_told_to(void** unused) {
     cal_test_release(&o);
 }
 
+// A share of next to nothing would say that the energy is off by many times what was exchanged.
+static void what_hardly_moves_has_no_share_of_its_energy(void** unused) {
+    (void)unused;
+    cal_test_write_file("rest.xml",
+                        "<mujoco><option gravity='0 0 0'/><worldbody>"
+                        "<body><joint axis='0 1 0' stiffness='1e3' damping='1'/><geom size='.1'/>"
+                        "<body pos='0 0 .3'><joint axis='0 1 0' stiffness='1'/><geom size='.1'/></body>"
+                        "</body></worldbody><keyframe><key name='near' qpos='1e-18 0'/></keyframe></mujoco>");
+    cal_test_outcome o = cal_test_run_well("sim rest.xml --key near --time 1");
+    assert_non_null(strstr(o.out, "next to nothing was exchanged"));
+    cal_test_release(&o);
+}
+
 static void names_file_line_and_cause(void** unused) {
     (void)unused;
     cal_test_expect_mistake("info bad.xml", "not XML");
@@ -127,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_in_a_file),
         cmocka_unit_test(leaves_out_what_it_is_told_to),
+        cmocka_unit_test(what_hardly_moves_has_no_share_of_its_energy),
         cmocka_unit_test(names_file_line_and_cause),
         cmocka_unit_test(a_file_becomes_a_world),
     };
