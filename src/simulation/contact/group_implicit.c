@@ -460,6 +460,14 @@ static double after_hit(const cal_group_work* w, double time, double h) {
     return fmin(h, fmax(fmin(blink * w->interval, far), least * fabs(time)));
 }
 
+// Whether contacts may be held in a smooth step: those that press in the step as it was solved; or, where that is no answer, of free bodies, those that
+// touch, of which forces then say who pulls. A step of the first order takes rows as they are at its begin: where what rolls turns by more than a few
+// degrees in it, it presses on points of a rim that the contact only comes to, and lifts what is pressed.
+static bool holds(cal_group_work* w, const double* v) {
+    return cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, false) ||
+           (w->lands && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, true));
+}
+
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
 static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
@@ -518,7 +526,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         // Of forces that are known.
         const bool jumps = jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0;
         const bool paused = w->memory[CAL_WORK_PAUSE] > 0.0;
-        if (!paused && follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
+        if (!paused && follows && holds(w, v)) {
             cal_work_remember(w, *h);
             double off = INFINITY;
             const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
@@ -539,6 +547,8 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
                 memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
                 w->report->work += w->smooth.work;
+                // A quaternion is half a turn.
+                if (!w->varies) w->between = 2.0 * w->smooth.between * group->length;
                 for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
                     w->report->impulses[i] += w->impulses[i];
                 return CAL_OK;
@@ -650,7 +660,7 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    w->interval = length, w->wished = h;
+    w->interval = length, w->wished = h, w->between = 0.0;
     memcpy(w->start_q, q, (size_t)group->q_count * sizeof *q);
     memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
     cal_status status = w->varies ? strike(w, interval->time, q, v, error) : CAL_OK;
