@@ -547,8 +547,6 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
                 memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
                 w->report->work += w->smooth.work;
-                // A quaternion is half a turn.
-                if (!w->varies) w->between = 2.0 * w->smooth.between * group->length;
                 for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
                     w->report->impulses[i] += w->impulses[i];
                 return CAL_OK;
@@ -660,7 +658,7 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    w->interval = length, w->wished = h, w->between = 0.0;
+    w->interval = length, w->wished = h;
     memcpy(w->start_q, q, (size_t)group->q_count * sizeof *q);
     memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
     cal_status status = w->varies ? strike(w, interval->time, q, v, error) : CAL_OK;
