@@ -26,15 +26,17 @@ typedef struct cal_viewer_def {
     int port;           ///< 0: the first free one from 7878
     bool paused;        ///< wait for somebody to press space
     bool framed;        ///< pages of this machine (notebooks) may show it in a frame
-    const char* advice; ///< said to the user, after what the run knows, where it is too slow; NULL: nothing
-    void (*notice)(void* user, const char* text); ///< called once, in the run's thread, when it is; NULL: not
+    const char* advice; ///< what may help a run that is too slow, said after what the run itself says; NULL: nothing
+    /// Called once, in the run's thread, when the run turns out to be too slow, with what the page says then; NULL: not.
+    void (*notice)(void* user, const char* text);
     void* notice_user;
     const cal_viewer_card* cards; ///< of a gallery, card_count of them; must outlive the viewer
     int card_count;               ///< 0: no gallery
     bool gallery;                 ///< the page begins with it
     const char* upload;           ///< folder for models that are dropped onto the page; NULL: none may be
-    const char* note;             ///< said at first; NULL: nothing
-    const char* token; ///< shown by whoever changes something: 16 to 64 letters, digits, - or _; NULL: a new random one
+    const char* note;             ///< what the page says when it opens; NULL: nothing
+    /// What a page must have to change something (cal_viewer_address): 16 to 64 letters, digits, - or _; NULL: a new random one.
+    const char* token;
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);
