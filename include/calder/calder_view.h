@@ -19,7 +19,7 @@ typedef struct cal_viewer_card {
     const char* picture; ///< name of one of the page's own pictures: mobile, stickman, fivebar, figure, avalanche
 } cal_viewer_card;
 
-/// How to view; from cal_default_viewer_def.
+/// How to view; from cal_default_viewer_def. Advice, cards and the path for uploads must outlive the viewer.
 typedef struct cal_viewer_def {
     const char* title;  ///< what the page calls the run; NULL: its model's name, or its kind
     const char* listen; ///< address to listen at; NULL: 127.0.0.1, this machine only
@@ -30,7 +30,7 @@ typedef struct cal_viewer_def {
     /// Called once, in the run's thread, when the run turns out to be too slow, with what the page says then; NULL: not.
     void (*notice)(void* user, const char* text);
     void* notice_user;
-    const cal_viewer_card* cards; ///< of a gallery, card_count of them; must outlive the viewer
+    const cal_viewer_card* cards; ///< of a gallery, card_count of them
     int card_count;               ///< 0: no gallery
     bool gallery;                 ///< the page begins with it
     const char* upload;           ///< folder for models that are dropped onto the page; NULL: none may be
