@@ -52,7 +52,7 @@
 
 enum {
     MOST_LANDINGS = 8
-}; // a step is made shorter so often for a joint that comes to its stop: each time its error is squared
+}; // a step is made shorter so often for a joint that comes to its stop, or for what stops sliding: each time its error is squared
 // Pairs are noted at both ends of a way, and at one look on it at a time.
 enum { PAIRS_PER_CONTACT = 3 };
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
@@ -468,7 +468,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                  fine = w->varies ? tolerance : group->tolerance;
     while (*h > smallest && cal_work_strays(w, time, *h, q) > CAL_WORK_OVERLAP * group->length)
         *h = fmax(0.5 * *h, smallest);
-    for (;;) {
+    for (int failed = 0, stopped = 0;;) {
         w->halved = w->begin_known = false;
         cal_status status = cal_work_look(w, time, q, v, *h, false, error);
         if (status != CAL_OK) return status;
@@ -530,6 +530,16 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 off = INFINITY;
             }
             if (status != CAL_OK) return status;
+            // What slides ends the step where it stops: from there on it rests, or slides another way. What stops at once does so in steps
+            // that are not smooth: forces turn round.
+            if (isfinite(off) && w->smooth.stops < 1.0) {
+                if (w->smooth.stops * *h >= kinked * smallest && stopped++ < MOST_LANDINGS) {
+                    w->report->rejected++;
+                    *h *= w->smooth.stops;
+                    continue;
+                }
+                off = INFINITY;
+            }
             if (off <= 1.0) {
                 w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
                 *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
@@ -544,8 +554,10 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                 return CAL_OK;
             }
             // Too long; or something happens in it, and then it is come to in steps that are as short as they may be. What is not smooth in an
-            // eighth of these either, 1/512 of a radian, is no motion that the fifth order knows: accelerations jump at edges.
-            if ((isfinite(off) && *h > kinked * smallest) || *h > fmax(smallest, w->event_step)) {
+            // eighth of these either, 1/512 of a radian, is no motion that the fifth order knows: accelerations jump at edges. Nor is what is not
+            // as good there as the fifth order has said: what slides so slowly that friction turns it about at once.
+            failed += isfinite(off) && *h <= smallest;
+            if ((isfinite(off) && *h > kinked * smallest && failed < 2) || *h > fmax(smallest, w->event_step)) {
                 const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
                 w->report->rejected++;
                 *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);
