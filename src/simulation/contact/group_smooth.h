@@ -29,8 +29,8 @@ typedef struct cal_smooth {
     double landed; // for the caller to set: what is not held may overlap by so much at the end
     bool hits;     // it overlaps by more
     double slips[CAL_SMOOTH_CONTACTS][3]; // of what slides, where the step begins
-    double
-        stops; // of the step: the share of it after which something that slides has stopped, and turned back; 1: nothing does
+    // The share of the step after which something that slides has stopped, and turned back; 1: nothing does.
+    double stops;
 } cal_smooth;
 
 // Doubles that it needs, and their place in memory; false: not enough. Groups that are too large need none.
