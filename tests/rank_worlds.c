@@ -44,6 +44,35 @@ static void take(int number, const division* how, cal_machine* machine, cal_test
     cal_test_destroy_made(&m);
 }
 
+// Far from all others a ball is added three times: with it the contact groups of a world begin anew in the middle of their steps.
+static void take_with_balls(cal_world* world, cal_test_history* out, const char* who) {
+    cal_error error = {CAL_OK, ""};
+    cal_world_keep_events(world, true);
+    for (int i = 0; i < 3; i++) {
+        check(cal_world_advance(world, 0.213 + 0.157 * i, &error), &error, who);
+        cal_world_body_def def = cal_default_world_body_def();
+        def.position[0] = 30.0 + i;
+        (void)cal_test_add(world, &def, CAL_SPHERE, 0.1, 0.0, 0.0);
+    }
+    cal_test_take_history(world, 0.7, out);
+}
+
+// All ranks add it at the same time, each to a world that it makes whole for that.
+static void what_is_added_changes_the_same(int number, cal_machine* machine) {
+    static cal_test_history wanted, found;
+    char who[64];
+    snprintf(who, sizeof who, "world %d with balls, rank %d", number, rank);
+    cal_test_made one = cal_test_random_world(number, 0.0, 0), m = cal_test_random_world(number, 0.0, 0);
+    take_with_balls(one.world, &wanted, who);
+    cal_error error = {CAL_OK, ""};
+    m.world->ranks = machine;
+    check(cal_world_divide(m.world, 2 * size + 1, 0.013, &error), &error, who);
+    take_with_balls(m.world, &found, who);
+    cal_test_compare_histories(&wanted, &found, who);
+    cal_test_destroy_made(&one);
+    cal_test_destroy_made(&m);
+}
+
 // A row of balls, of which every two neighbours meet half-way at 0.5 s, to the last bit: there is nothing to be rounded.
 static cal_world* make_row(void) {
     enum { BALLS = 64 };
@@ -146,6 +175,7 @@ int main(int argc, char** argv) {
             cal_test_compare_histories(&wanted, &found, who);
         }
     }
+    for (int i = 0; size > 1 && i < 2; i++) what_is_added_changes_the_same(i == 0 ? 11 : 16, machine);
     if (size > 1) collisions_at_the_end(machine);
     if (size > 1) memory_that_one_rank_has_not(machine);
     if (rank == 0) printf("%d random worlds have one history on %d ranks\n", count, size);

@@ -191,6 +191,27 @@ static void a_divided_world_is_changed_like_others(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that are joined by another one");
 }
 
+// What is new is moved apart where it overlaps: to the same places, whichever pairs were found before, and by whom.
+static void what_is_new_is_moved_apart_alike(void** state) {
+    (void)state;
+    enum { BALLS = 24 };
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_world* world = make_scene("atoms:n=200", NULL);
+        cal_error error = {CAL_OK, ""};
+        if (run > 0) divide(world, 5, 0.01);
+        assert_int_equal(cal_world_advance(world, 0.5, &error), CAL_OK);
+        for (int i = 0; i < BALLS; i++) {
+            cal_world_body_def def = cal_default_world_body_def();
+            for (int k = 0; k < 3; k++) def.position[k] = 0.1 + 0.07 * ((i >> k) & 1) + 0.003 * i;
+            cal_test_add(world, &def, CAL_SPHERE, 0.03, 0.0, 0.0);
+        }
+        cal_test_take_history(world, 0.6, &histories[run]);
+        cal_world_destroy(world);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], "atoms among which balls come");
+}
+
 // Atoms of one half of a box are faster than the others, and their domains have more to do: they become smaller. That changes nothing in
 // what happens.
 static void uneven_domains_are_divided_anew(void** state) {
@@ -308,7 +329,7 @@ int main(void) {
         cmocka_unit_test(gases_that_go_back_have_one_history),    cmocka_unit_test(scenes_have_one_history),
         cmocka_unit_test(a_divided_world_is_changed_like_others), cmocka_unit_test(a_price_does_not_change_history),
         cmocka_unit_test(a_large_world_is_set_up_and_read_alike), cmocka_unit_test(uneven_domains_are_divided_anew),
-        cmocka_unit_test(what_stands_apart_is_divided_evenly),
+        cmocka_unit_test(what_is_new_is_moved_apart_alike),       cmocka_unit_test(what_stands_apart_is_divided_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
