@@ -423,20 +423,6 @@ static cal_status place_new(cal_world* world, cal_error* error) {
     return status;
 }
 
-// Groups go on from here: what they decide before a step, such as who joins, is decided anew after a rollback, and at times before
-// this one what is new was not there.
-static cal_status begin_groups(cal_world* world, cal_error* error) {
-    cal_status status = CAL_OK;
-    const int count = world->component_count;
-    for (int i = 0; status == CAL_OK && i < count; i++) {
-        const cal_component* c = &world->components[i];
-        if (c->ops == NULL || !c->ops->stepped || cal_component_has_ended(c) || cal_component_is_asleep(world, i))
-            continue;
-        status = cal_begin_segment(world, i, world->time, error);
-    }
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
-}
-
 // From here on it is one of the others.
 static cal_status begin_new(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
@@ -511,7 +497,9 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
     world->started = true;
     if (running) cal_world_set_rate(world);
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
-    if (status == CAL_OK && running) status = slower ? cal_world_begin_all(world, error) : begin_groups(world, error);
+    if (status == CAL_OK && running)
+        status = slower ? cal_world_begin_all(world, error) : cal_world_begin_groups(world, error);
+    if (status == CAL_OK && running) status = cal_world_update_changed(world, error);
     if (status == CAL_OK && cal_world_admit_energy(world) != CAL_OK)
         status = cal_fail(error, CAL_NOT_FINITE, "the energy of what is new is not known at %g s", world->time);
     if (status == CAL_OK) status = begin_new(world, error);
