@@ -471,11 +471,38 @@ static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
     return CAL_OK;
 }
 
-// Gaps as they were, and no speed across what is held. Tells where something else is hit.
+// What held contacts that slide do across, in the world's axes, at q as the problem was filled last; zero where it is none.
+static void find_slips(const cal_smooth* s, const double* v, double out[CAL_SMOOTH_CONTACTS][3]) {
+    for (int i = 0; i < s->count; i++) {
+        const cal_contact_row* touch = find(s, i);
+        double y[3] = {0.0}, frame[9];
+        if (touch != NULL && s->held[i].slides && !touch->stops) {
+            find_speeds(s, touch, v, true, y);
+            cal_contact_frame(s->cache->contacts[touch->contact].normal, frame);
+        } else
+            memset(frame, 0, sizeof frame);
+        for (int k = 0; k < 3; k++) out[i][k] = y[1] * frame[3 + k] + y[2] * frame[6 + k];
+    }
+}
+
+// When in the step the first of them stops, which has turned back at its end, by more than what sticks may slide by: by the secant of what it does
+// along where it began.
+static double find_stop(const cal_smooth* s) {
+    double ends[CAL_SMOOTH_CONTACTS][3], first = 1.0;
+    find_slips(s, s->v, ends);
+    for (int i = 0; i < s->count; i++) {
+        const double square = cal_dot3(s->slips[i], s->slips[i]), end = cal_dot3(ends[i], s->slips[i]);
+        if (end < -CAL_WORK_STOPPING * square) first = fmin(first, square / (square - end));
+    }
+    return first;
+}
+
+// Gaps as they were, and no speed across what is held. Tells where something else is hit, and when something stops.
 static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     for (int round = 0; round < 2; round++) {
         const cal_status status = fill(s, time, s->q, s->v, error);
         if (status != CAL_OK) return status;
+        if (round == 0) s->stops = find_stop(s);
         for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
             bool held = false;
             for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
@@ -508,7 +535,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
-    s->hits = false, s->pulls = -1;
+    s->hits = false, s->pulls = -1, s->stops = 1.0;
     memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
@@ -536,6 +563,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             continue;
         }
         if (!ok) return CAL_OK;
+        if (stage == 0) find_slips(s, s->v, s->slips);
     }
     double most = 0.0;
     s->work = 0.0;
