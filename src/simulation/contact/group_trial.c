@@ -241,6 +241,8 @@ static decision take_followed(trial* t, double off) {
     memcpy(t->v, w->smooth.v, (size_t)group->v_count * sizeof *t->v);
     memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
     w->report->work += w->smooth.work;
+    // A quaternion is half a turn.
+    if (!w->varies) w->between = 2.0 * w->smooth.between * group->length;
     for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++) w->report->impulses[i] += w->impulses[i];
     return take(t, CAL_OK, t->h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3))));
 }
@@ -273,10 +275,18 @@ static decision follow_shorter(trial* t, double off) {
     return AGAIN;
 }
 
+// Whether contacts may be held in a smooth step: those that press in the step as it was solved; or, where that is no answer, of free bodies, those that
+// touch, of which forces then say who pulls. A step of the first order takes rows as they are at its begin: where what rolls turns by more than a few
+// degrees in it, it presses on points of a rim that the contact only comes to, and lifts what is pressed.
+static bool holds(cal_group_work* w, const double* v) {
+    return cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, false) ||
+           (w->lands && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, true));
+}
+
 static decision follow(trial* t) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
-    if (t->paused || !t->follows || !cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, t->v)) return OPEN;
+    if (t->paused || !t->follows || !holds(w, t->v)) return OPEN;
     cal_work_remember(w, t->h);
     double off = INFINITY;
     const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
