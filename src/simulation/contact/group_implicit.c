@@ -120,13 +120,13 @@ static double allowed_miss(const cal_group_work* w) {
     return w->varies ? 0.0 : CAL_WORK_FOLLOWS * w->group->tolerance * w->group->length;
 }
 
-// The largest of |Δ| over the units, with turns counted by the group's length.
+// The largest of |Δ| over the units, as angles.
 static double measure(const cal_group* group, const double* a, const double* b, double scale_a, double scale_b) {
     double most = 0.0;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = cal_member_weight(unit, k, group->length);
+            const double weight = cal_member_v_weight(unit, k, group->length);
             const int n = unit->first_v + k;
             most = cal_larger(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
         }
