@@ -110,7 +110,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = k < unit->lengths ? 1.0 : fmax(1.0, length);
+            const double weight = cal_member_slides(unit, k) ? 1.0 : fmax(1.0, length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
@@ -405,7 +405,7 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = cal_member_weight(unit, k, s->group->length);
+            const double weight = cal_member_v_weight(unit, k, s->group->length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight); // what is less is what is left of spin
         }
@@ -563,7 +563,7 @@ static double find_between(const cal_smooth* s, double h) {
             }
             // Both from q on.
             const double cubic = 0.5 * end + 0.125 * (s->rates[0][n] - s->rates[STAGES - 1][n]);
-            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(middle - cubic));
         }
     }
@@ -612,13 +612,13 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_v, group->length);
+            const double weight = cal_member_v_weight(unit, n - unit->first_v, group->length);
             most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }

@@ -433,6 +433,8 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count,
                               .stop_count = m->engine->stop_count,
+                              .sizes = m->engine->scale,
+                              .size_at = m->engine->length_at,
                               .moved = m->engine->constraints != NULL && m->engine->constraints->moved,
                               .varying = true};
 }
