@@ -313,7 +313,7 @@ cal_status cal_system_look_beside(cal_system* system, bool* undecided);
 // Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
 bool cal_system_stuck(cal_system* system, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, not beyond `time`, and starts the solver there.
-cal_status cal_system_step_over_singularity(cal_system* system, double time);
+cal_status cal_system_step_over_singularity(cal_system* system, double time, cal_status failed);
 // What was noticed, and when; then at the end of each accepted step, with q and v there (system_passage.c).
 void cal_system_note_near(cal_system* system, double time, double distance, int steps);
 cal_status cal_system_follow_passage(cal_system* system, const double* q, const double* v);
