@@ -400,32 +400,104 @@ static void auto_knows_the_drag_of_a_medium(void** state) {
     }
 }
 
-// Slopes are what a box's forces fall by, to first order, along each of its axes; of an ellipsoid at least that.
+// Slopes are what a box's forces fall by, to first order, in all directions; an ellipsoid's along the velocity.
 static void slopes_of_drag_are_its_derivatives(void** state) {
     (void)state;
     const cal_medium medium = {.density = 1.3, .viscosity = 0.02};
     cal_drag_def drag = cal_default_drag_def();
     cal_random random = {11};
     for (int i = 0; i < 40; i++) {
-        double velocity[6], slopes[6];
+        double velocity[6], falls[6], along[6], before[6], after[6], scale = 0.0;
+        const double h = 1e-5;
+        cal_resistance slopes;
         drag.kind = i % 2 == 0 ? CAL_DRAG_BOX : CAL_DRAG_ELLIPSOID;
         for (int k = 0; k < 3; k++) drag.size[k] = cal_random_between(&random, 0.1, 0.5);
         for (int k = 0; k < 3; k++) drag.coefficients[k] = cal_random_between(&random, 0.0, 1.0);
         drag.coefficients[3] = drag.coefficients[4] = 0.0; // lift
         for (int k = 0; k < 6; k++) velocity[k] = cal_random_between(&random, -3.0, 3.0);
-        cal_drag_slopes(&drag, &medium, velocity, slopes);
-        for (int k = 0; k < 6; k++) {
-            const double h = 1e-5, middle = velocity[k];
-            double before[6], after[6];
-            velocity[k] = middle - h;
-            cal_drag_force(&drag, &medium, velocity, before);
-            velocity[k] = middle + h;
-            cal_drag_force(&drag, &medium, velocity, after);
-            velocity[k] = middle;
-            const double falls = (before[k] - after[k]) / (2.0 * h);
-            cal_test_expect_below(drag.kind == CAL_DRAG_BOX ? fabs(slopes[k] / falls - 1.0) : falls / slopes[k] - 1.0,
-                                  1e-6, "slope", "drag");
+        for (int k = 0; k < 6; k++)
+            along[k] = drag.kind == CAL_DRAG_BOX ? cal_random_between(&random, -1.0, 1.0) : velocity[k];
+        cal_drag_slopes(&drag, &medium, velocity, &slopes);
+        for (int k = 0; k < 6; k++) falls[k] = velocity[k] - h * along[k];
+        cal_drag_force(&drag, &medium, falls, before);
+        for (int k = 0; k < 6; k++) falls[k] = velocity[k] + h * along[k];
+        cal_drag_force(&drag, &medium, falls, after);
+        for (int k = 0; k < 3; k++) {
+            falls[k] = cal_dot3(slopes.turning + 3 * k, along);
+            falls[3 + k] = cal_dot3(slopes.moving + 3 * k, along + 3);
+            scale = fmax(scale, fmax(fabs(falls[k]), fabs(falls[3 + k])));
         }
+        for (int k = 0; k < 6; k++)
+            cal_test_expect_below(fabs((before[k] - after[k]) / (2.0 * h) - falls[k]) / scale, 1e-7, "slope", "drag");
+    }
+}
+
+// Boxes on hinges, one on the other, in a medium as thick as tar. turns: all about one axis through their centres, a torque on each.
+static cal_model* stirrer(int count, double viscosity, bool turns) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def hinge = cal_default_joint_def();
+    cal_drag_def drag = cal_default_drag_def();
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    for (int i = 0; i < count; i++) {
+        body.parent = i - 1;
+        body.mass = 0.05 / (1 + i);
+        for (int k = 0; k < 3; k++)
+            body.inertia[k] = body.mass * (k == 0 ? 1e-5 : 1e-3), drag.size[k] = k == 0 ? 0.2 : 0.05;
+        if (!turns) body.position[0] = i == 0 ? 0.0 : 0.2, body.center[0] = drag.position[0] = 0.1;
+        hinge.kind = !turns && i == 2 ? CAL_BALL : CAL_REVOLUTE;
+        for (int k = 0; k < 3; k++) hinge.axis[k] = turns ? k == 2 : k == 1 ? 1.0 : 0.1 * i * k;
+        drag.body = cal_builder_add_body(builder, &body);
+        cal_builder_add_joint(builder, drag.body, &hinge);
+        cal_builder_add_drag(builder, &drag);
+    }
+    cal_builder_set_medium(builder, 1000.0, viscosity, (const double[]){0.0, 0.0, 0.0});
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// What a medium does to one body, all joints that carry it feel. Three boxes about one axis, Iᵢ ω̇ᵢ = Tᵢ − d ωᵢ with Tᵢ the torque that is left to each,
+// turn at Tᵢ / d after 10⁻⁸ s, and the joints at the differences.
+static void a_medium_is_as_cheap_for_several_joints_as_for_one(void** state) {
+    (void)state;
+    const double pi = 3.14159265358979323846, viscosity = 8e5, size = 0.1, d = pi * size * size * size * viscosity;
+    const double torque[3] = {2e3, -1e3, 3e3}, time = 0.5;
+    cal_model* model = stirrer(3, viscosity, true);
+    cal_sim* sim = open_sim(model, "auto", 1e-8, NULL);
+    assert_int_equal(cal_sim_drive(sim, torque, NULL, NULL), CAL_OK);
+    advance(sim, time);
+    for (int i = 0; i < 3; i++) {
+        const double own = (torque[i] - (i < 2 ? torque[i + 1] : 0.0)) / d,
+                     above = i > 0 ? (torque[i - 1] - torque[i]) / d : 0.0;
+        cal_test_expect_below(fabs(cal_sim_v(sim)[i] / (own - above) - 1.0), 1e-6, "speed", "tar");
+        cal_test_expect_below(fabs(cal_sim_q(sim)[i] / ((own - above) * time) - 1.0), 1e-6, "angle", "tar");
+    }
+    cal_sim_report report;
+    cal_sim_get_report(sim, &report);
+    cal_test_expect_below((double)report.steps, 100.0, "steps", "tar");
+    cal_test_expect_balanced(sim, "tar");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// Links that sink through a medium are where a finer tolerance has them, after few steps, be it water or tar.
+static void links_sink_through_a_medium_as_thick_as_it_is(void** state) {
+    (void)state;
+    for (double viscosity = 1e-3; viscosity < 1e6; viscosity *= 300.0) {
+        cal_model* model = stirrer(3, viscosity, false);
+        cal_sim *sim = open_sim(model, "implicit", 1e-6, NULL), *fine = open_sim(model, "implicit", 1e-9, NULL);
+        advance(sim, 0.3);
+        advance(fine, 0.3);
+        cal_sim_report report;
+        cal_sim_get_report(sim, &report);
+        cal_test_expect_below((double)report.steps, 300.0, "steps", "medium");
+        cal_test_expect_below(difference(sim, fine, model), 1e-5, "place", "medium");
+        cal_test_expect_balanced(sim, "medium");
+        cal_sim_destroy(sim);
+        cal_sim_destroy(fine);
+        cal_model_destroy(model);
     }
 }
 
@@ -479,6 +551,8 @@ int main(void) {
         cmocka_unit_test(loops_are_as_cheap_as_trees),
         cmocka_unit_test(auto_knows_the_drag_of_a_medium),
         cmocka_unit_test(slopes_of_drag_are_its_derivatives),
+        cmocka_unit_test(a_medium_is_as_cheap_for_several_joints_as_for_one),
+        cmocka_unit_test(links_sink_through_a_medium_as_thick_as_it_is),
         cmocka_unit_test(a_stiff_spring_at_rest_stays_so_above_a_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ LANE_INLINE void brief_up(int kind, const cal_context* context, const cal_column
         const place at = find_place(context, column, kind, CAL_ABA_BRIEF, i);
         const double* axes = brief_axes(context, column, i);
         add_own(&I, at.constants, at.scratch);
+        if (at.resisting) add_resisting(&I, at.resisting);
         lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
         if (at.implicit) armature = armature + LOAD(at.implicit, 0);
         joint_response own;

@@ -8,6 +8,7 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
+        if (at.resisting) add_resisting(&I, at.resisting);
         inbound(kind, &I, at.force, at.constants, at.implicit, at.record, find_response(context, column, i));
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
