@@ -273,11 +273,49 @@ static void a_stiff_stop_is_met(void** state) {
     }
 }
 
+// Boxes on hinges, one on the other, in a medium: a stirrer, all about one axis through their centres; arms that go along x, z, −x …, in a plane or
+// not, of which a ball may hold the end of the third where it is.
+typedef enum arms { STIRRER, PLANE, SPACE } arms;
+static cal_model* in_medium(arms shape, int count, double viscosity, bool closed) {
+    static const double ways[4][3] = {{1, 0, 0}, {0, 0, 1}, {-1, 0, 0}, {0, 0, 1}};
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def hinge = cal_default_joint_def();
+    cal_drag_def drag = cal_default_drag_def();
+    cal_constraint_def loop = cal_default_constraint_def();
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    for (int i = 0; i < count; i++) {
+        const double* way = ways[i % 4];
+        body.parent = i - 1;
+        body.mass = 0.05 / (1 + i);
+        for (int k = 0; k < 3; k++) {
+            body.inertia[k] = body.mass * (k == 0 ? 2e-5 : 1e-3), drag.size[k] = k == 0 ? 0.2 : 0.05;
+            body.position[k] = i == 0 || shape == STIRRER ? 0.0 : 0.2 * ways[(i - 1) % 4][k];
+            body.center[k] = drag.position[k] = shape == STIRRER ? 0.0 : 0.1 * way[k];
+            hinge.axis[k] = k == (shape == STIRRER ? 2 : 1) ? 1.0 : shape == SPACE ? 0.1 * i * k : 0.0;
+        }
+        hinge.kind = shape == SPACE && i % 3 == 2 ? CAL_BALL : CAL_REVOLUTE;
+        drag.body = cal_builder_add_body(builder, &body);
+        cal_builder_add_joint(builder, drag.body, &hinge);
+        cal_builder_add_drag(builder, &drag);
+    }
+    loop.kind = CAL_LOOP_BALL, loop.body[0] = 2, loop.body[1] = CAL_GROUND;
+    loop.position[0][0] = -0.2, loop.position[1][2] = 0.2;
+    if (closed) cal_builder_add_constraint(builder, &loop);
+    cal_builder_set_medium(builder, 1000.0, viscosity, (const double[]){0.0, 0.0, 0.0});
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    return model;
+}
+
 static void machines_have_the_same_bits(void** state) {
     (void)state;
-    static const char* const names[] = {"stickman", "chain:n=20", "random:n=30,seed=6", "andrews", "tower:n=5"};
-    for (int i = 0; i < 5; i++) {
-        cal_model *plain = cal_test_model(names[i]), *model = i < 3 ? cal_test_dress(plain, 5) : plain;
+    static const char* const names[] = {"stickman",  "chain:n=20",     "random:n=30,seed=6", "andrews",
+                                        "tower:n=5", "chain in honey", "loop in honey"};
+    for (int i = 0; i < 7; i++) {
+        cal_model *plain = i < 5 ? cal_test_model(names[i]) : in_medium(SPACE, i == 5 ? 12 : 3, 10.0, i == 6),
+                  *model = i < 3 ? cal_test_dress(plain, 5) : plain;
         uint64_t hash = 0;
         for (int k = 0; k < 6; k++) {
             cal_machine* machine = NULL;
@@ -432,39 +470,13 @@ static void slopes_of_drag_are_its_derivatives(void** state) {
     }
 }
 
-// Boxes on hinges, one on the other, in a medium as thick as tar. turns: all about one axis through their centres, a torque on each.
-static cal_model* stirrer(int count, double viscosity, bool turns) {
-    cal_builder* builder = NULL;
-    cal_model* model = NULL;
-    cal_body_def body = cal_default_body_def();
-    cal_joint_def hinge = cal_default_joint_def();
-    cal_drag_def drag = cal_default_drag_def();
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    for (int i = 0; i < count; i++) {
-        body.parent = i - 1;
-        body.mass = 0.05 / (1 + i);
-        for (int k = 0; k < 3; k++)
-            body.inertia[k] = body.mass * (k == 0 ? 1e-5 : 1e-3), drag.size[k] = k == 0 ? 0.2 : 0.05;
-        if (!turns) body.position[0] = i == 0 ? 0.0 : 0.2, body.center[0] = drag.position[0] = 0.1;
-        hinge.kind = !turns && i == 2 ? CAL_BALL : CAL_REVOLUTE;
-        for (int k = 0; k < 3; k++) hinge.axis[k] = turns ? k == 2 : k == 1 ? 1.0 : 0.1 * i * k;
-        drag.body = cal_builder_add_body(builder, &body);
-        cal_builder_add_joint(builder, drag.body, &hinge);
-        cal_builder_add_drag(builder, &drag);
-    }
-    cal_builder_set_medium(builder, 1000.0, viscosity, (const double[]){0.0, 0.0, 0.0});
-    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
-    cal_builder_destroy(builder);
-    return model;
-}
-
 // What a medium does to one body, all joints that carry it feel. Three boxes about one axis, Iᵢ ω̇ᵢ = Tᵢ − d ωᵢ with Tᵢ the torque that is left to each,
 // turn at Tᵢ / d after 10⁻⁸ s, and the joints at the differences.
 static void a_medium_is_as_cheap_for_several_joints_as_for_one(void** state) {
     (void)state;
     const double pi = 3.14159265358979323846, viscosity = 8e5, size = 0.1, d = pi * size * size * size * viscosity;
     const double torque[3] = {2e3, -1e3, 3e3}, time = 0.5;
-    cal_model* model = stirrer(3, viscosity, true);
+    cal_model* model = in_medium(STIRRER, 3, viscosity, false);
     cal_sim* sim = open_sim(model, "auto", 1e-8, NULL);
     assert_int_equal(cal_sim_drive(sim, torque, NULL, NULL), CAL_OK);
     advance(sim, time);
@@ -486,7 +498,7 @@ static void a_medium_is_as_cheap_for_several_joints_as_for_one(void** state) {
 static void links_sink_through_a_medium_as_thick_as_it_is(void** state) {
     (void)state;
     for (double viscosity = 1e-3; viscosity < 1e6; viscosity *= 300.0) {
-        cal_model* model = stirrer(3, viscosity, false);
+        cal_model* model = in_medium(SPACE, 3, viscosity, false);
         cal_sim *sim = open_sim(model, "implicit", 1e-6, NULL), *fine = open_sim(model, "implicit", 1e-9, NULL);
         advance(sim, 0.3);
         advance(fine, 0.3);
@@ -497,6 +509,23 @@ static void links_sink_through_a_medium_as_thick_as_it_is(void** state) {
         cal_test_expect_balanced(sim, "medium");
         cal_sim_destroy(sim);
         cal_sim_destroy(fine);
+        cal_model_destroy(model);
+    }
+}
+
+// So do loops, whose forces know of the same inertias: in a plane and in space.
+static void a_medium_is_as_cheap_for_loops(void** state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        cal_model* model = in_medium(i == 0 ? PLANE : SPACE, 3, 100.0, true);
+        cal_sim *sim = open_sim(model, "implicit", 1e-8, NULL), *expected = open_sim(model, "rkck", 1e-10, NULL);
+        cal_sim_report report;
+        advance(sim, 0.1), advance(expected, 0.1);
+        cal_sim_get_report(sim, &report);
+        cal_test_expect_below((double)report.steps, 50.0, "steps", "loop");
+        cal_test_expect_below(difference(sim, expected, model), 1e-8, "difference to rkck", "loop");
+        cal_test_expect_balanced(sim, "loop");
+        cal_sim_destroy(sim), cal_sim_destroy(expected);
         cal_model_destroy(model);
     }
 }
@@ -553,6 +582,7 @@ int main(void) {
         cmocka_unit_test(slopes_of_drag_are_its_derivatives),
         cmocka_unit_test(a_medium_is_as_cheap_for_several_joints_as_for_one),
         cmocka_unit_test(links_sink_through_a_medium_as_thick_as_it_is),
+        cmocka_unit_test(a_medium_is_as_cheap_for_loops),
         cmocka_unit_test(a_stiff_spring_at_rest_stays_so_above_a_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
