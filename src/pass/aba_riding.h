@@ -29,7 +29,6 @@ static inline __attribute__((always_inline)) void RIDE(ride_run)(int kind, const
     RIDE(riders) f[6] = {{0.0}};
     for (;;) {
         double* response = cal_find_response_1(context, column, i);
-        if (at.resisting) cal_add_resisting_1(&I, at.resisting);
         cal_inbound_1(kind, &I, at.force, at.constants, at.implicit, at.record, response);
         if (i <= with->last) {
             if (touched < with->touched_count && with->touched[touched] == i) {

@@ -61,7 +61,7 @@ LANE_INLINE const double* find_constants(const cal_layout* layout, const cal_col
 
 // Where the numbers of one step of a column are.
 typedef struct place {
-    const double *y, *constants, *force, *external, *implicit, *resisting;
+    const double *y, *constants, *force, *external, *implicit;
     double *ydot, *record, *scratch;
 } place;
 
@@ -86,7 +86,6 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
         .force = context->force + v_at,
         .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
         .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,
-        .resisting = context->resisting ? context->resisting + index * CAL_RESISTING * width + (size_t)l : NULL,
         .ydot = context->ydot + y_at,
         .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
         .scratch = FRAME_OF(context, column, block) + (size_t)l,
