@@ -48,7 +48,9 @@ double cal_smooth_longest(const cal_problem* p) {
     double longest = INFINITY;
     for (int i = 0; i < p->group->unit_count; i++)
         for (int n = p->first[i]; p->stiff[i] && n < p->first[i] + p->size[i]; n++) {
-            const double D = p->damping[n] / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
+            const int own = n - p->first[i];
+            const double more = p->resistance[i] != NULL ? p->resistance[i][own * (p->size[i] + 1)] : 0.0;
+            const double D = (p->damping[n] + more) / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
             if (D > 0.0 || K > 0.0) longest = fmin(longest, 2.0 / (D + sqrt(D * D + 4.0 * K)));
         }
     return longest;
