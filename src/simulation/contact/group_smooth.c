@@ -43,7 +43,9 @@ double cal_smooth_longest(const cal_problem* p) {
     double longest = INFINITY;
     for (int i = 0; i < p->group->unit_count; i++)
         for (int n = p->first[i]; p->stiff[i] && n < p->first[i] + p->size[i]; n++) {
-            const double D = p->damping[n] / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
+            const int own = n - p->first[i];
+            const double more = p->resistance[i] != NULL ? p->resistance[i][own * (p->size[i] + 1)] : 0.0;
+            const double D = (p->damping[n] + more) / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
             if (D > 0.0 || K > 0.0) longest = fmin(longest, 2.0 / (D + sqrt(D * D + 4.0 * K)));
         }
     return longest;
@@ -106,7 +108,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
             // What is taken to go on as it does has no solution that says so: it must, by the speeds of points.
-            const double weight = k < unit->lengths ? 1.0 : touching ? length : fmax(1.0, length);
+            const double weight = cal_member_slides(unit, k) ? 1.0 : touching ? length : fmax(1.0, length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
@@ -401,7 +403,7 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = cal_member_weight(unit, k, s->group->length);
+            const double weight = cal_member_v_weight(unit, k, s->group->length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight); // what is less is what is left of spin
         }
@@ -477,11 +479,38 @@ static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
     return CAL_OK;
 }
 
-// Gaps as they were, and no speed across what is held. Tells where something else is hit.
+// What held contacts that slide do across, in the world's axes, at q as the problem was filled last; zero where it is none.
+static void find_slips(const cal_smooth* s, const double* v, double out[CAL_SMOOTH_CONTACTS][3]) {
+    for (int i = 0; i < s->count; i++) {
+        const cal_contact_row* touch = find(s, i);
+        double y[3] = {0.0}, frame[9];
+        if (touch != NULL && s->held[i].slides && !touch->stops) {
+            find_speeds(s, touch, v, true, y);
+            cal_contact_frame(s->cache->contacts[touch->contact].normal, frame);
+        } else
+            memset(frame, 0, sizeof frame);
+        for (int k = 0; k < 3; k++) out[i][k] = y[1] * frame[3 + k] + y[2] * frame[6 + k];
+    }
+}
+
+// When in the step the first of them stops, which has turned back at its end, by more than what sticks may slide by: by the secant of what it does
+// along where it began.
+static double find_stop(const cal_smooth* s) {
+    double ends[CAL_SMOOTH_CONTACTS][3], first = 1.0;
+    find_slips(s, s->v, ends);
+    for (int i = 0; i < s->count; i++) {
+        const double square = cal_dot3(s->slips[i], s->slips[i]), end = cal_dot3(ends[i], s->slips[i]);
+        if (end < -CAL_WORK_STOPPING * square) first = fmin(first, square / (square - end));
+    }
+    return first;
+}
+
+// Gaps as they were, and no speed across what is held. Tells where something else is hit, and when something stops.
 static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     for (int round = 0; round < 2; round++) {
         const cal_status status = fill(s, time, s->q, s->v, error);
         if (status != CAL_OK) return status;
+        if (round == 0) s->stops = find_stop(s);
         for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
             const cal_contact_row* touch = &s->problem->rows[k];
             double allowed = -s->landed;
@@ -522,7 +551,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
-    s->hits = false, s->pulls = -1;
+    s->hits = false, s->pulls = -1, s->stops = 1.0;
     memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
@@ -550,6 +579,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             continue;
         }
         if (!ok) return CAL_OK;
+        if (stage == 0) find_slips(s, s->v, s->slips);
     }
     double most = 0.0;
     s->work = 0.0;
@@ -559,13 +589,13 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_v, group->length);
+            const double weight = cal_member_v_weight(unit, n - unit->first_v, group->length);
             most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }

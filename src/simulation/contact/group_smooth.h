@@ -28,6 +28,9 @@ typedef struct cal_smooth {
     int pulls;     // the held contact that would pull most; negative: none would
     double landed; // for the caller to set: what is not held may overlap by so much at the end
     bool hits;     // it overlaps by more
+    double slips[CAL_SMOOTH_CONTACTS][3]; // of what slides, where the step begins
+    // The share of the step after which something that slides has stopped, and turned back; 1: nothing does.
+    double stops;
 } cal_smooth;
 
 // Doubles that it needs, and their place in memory; false: not enough. Groups that are too large need none.
