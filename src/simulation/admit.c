@@ -19,6 +19,7 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PARTED 1e-6                             // of a reach: the gap that --separate leaves
@@ -94,11 +95,34 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
     return CAL_OK;
 }
 
+typedef struct numbered_pair {
+    uint64_t key;
+    int pair;
+} numbered_pair;
+
+static int order_of_keys(const void* a, const void* b) {
+    const uint64_t x = ((const numbered_pair*)a)->key, y = ((const numbered_pair*)b)->key;
+    return x < y ? -1 : x > y;
+}
+
+// Pairs that are to be looked at, *count of them: where bodies end depends on who is moved first. At the start the table is in the order in which boxes were
+// put there; later which pair has which number depends on what was there before, and how often it was taken back. NULL: no memory.
+static numbered_pair* list_new(const cal_world* world, int* count) {
+    numbered_pair* list = cal_allocate((size_t)world->table.pair_count + 1, sizeof *list);
+    *count = 0;
+    for (int i = 0; list != NULL && i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        if (has_new(world, pair)) list[(*count)++] = (numbered_pair){cal_pair_key(pair->body[0], pair->body[1]), i};
+    }
+    if (list != NULL && world->started) qsort(list, (size_t)*count, sizeof *list, order_of_keys);
+    return list;
+}
+
 // looks: at all pairs, before anybody was moved; may be NULL.
-static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
-                                    cal_error* error) {
-    *found = (overlaps){0};
-    for (int i = 0; i < world->table.pair_count; i++) {
+static cal_status look_at_listed(cal_world* world, bool move, const cal_first_look* looks, const numbered_pair* list,
+                                 int count, overlaps* found, cal_error* error) {
+    for (int k = 0; k < count; k++) {
+        const int i = list[k].pair;
         const cal_pair* pair = &world->table.pairs[i];
         if (looks == NULL) cal_fetch_pairs(world, i);
         if (!has_new(world, pair)) continue;
@@ -123,6 +147,18 @@ static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first
         found->deepest = fmax(found->deepest, depth);
     }
     return CAL_OK;
+}
+
+static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
+                                    cal_error* error) {
+    int count;
+    *found = (overlaps){0};
+    numbered_pair* list = list_new(world, &count);
+    if (list == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
+    const cal_status status = look_at_listed(world, move, looks, list, count, found, error);
+    cal_free(list);
+    return status;
 }
 
 // A fixed body, whose box is for good; who is near it is found from here on where nobody else looks for it.
@@ -157,17 +193,22 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
 
 // Links of one multibody that overlap pass through each other.
 static cal_status leave_out_links(cal_world* world, cal_error* error) {
-    for (int i = 0; i < world->table.pair_count; i++) {
-        const cal_pair* pair = &world->table.pairs[i];
+    int count;
+    numbered_pair* list = list_new(world, &count);
+    cal_status status = CAL_OK;
+    if (list == NULL)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
+    for (int k = 0; status == CAL_OK && k < count; k++) {
+        const cal_pair* pair = &world->table.pairs[list[k].pair];
         if (!has_new(world, pair) || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
             continue;
         cal_separation gap;
         double depth, size;
-        cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
-        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, i, depth, error);
-        if (status != CAL_OK) return status;
+        status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
+        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, list[k].pair, depth, error);
     }
-    return CAL_OK;
+    cal_free(list);
+    return status;
 }
 
 // Bodies that were moved apart may meet others, so all boxes are made anew in every round.
@@ -410,20 +451,6 @@ static cal_status place_new(cal_world* world, cal_error* error) {
     return status;
 }
 
-// Groups go on from here: what they decide before a step, such as who joins, is decided anew after a rollback, and at times before
-// this one what is new was not there.
-static cal_status begin_groups(cal_world* world, cal_error* error) {
-    cal_status status = CAL_OK;
-    const int count = world->component_count;
-    for (int i = 0; status == CAL_OK && i < count; i++) {
-        const cal_component* c = &world->components[i];
-        if (c->ops == NULL || !c->ops->stepped || cal_component_has_ended(c) || cal_component_is_asleep(world, i))
-            continue;
-        status = cal_begin_segment(world, i, world->time, error);
-    }
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
-}
-
 // From here on it is one of the others.
 static cal_status begin_new(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
@@ -498,7 +525,9 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
     world->started = true;
     if (running) cal_world_set_rate(world);
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
-    if (status == CAL_OK && running) status = slower ? cal_world_begin_all(world, error) : begin_groups(world, error);
+    if (status == CAL_OK && running)
+        status = slower ? cal_world_begin_all(world, error) : cal_world_begin_groups(world, error);
+    if (status == CAL_OK && running) status = cal_world_update_changed(world, error);
     if (status == CAL_OK && cal_world_admit_energy(world) != CAL_OK)
         status = cal_fail(error, CAL_NOT_FINITE, "the energy of what is new is not known at %g s", world->time);
     if (status == CAL_OK) status = begin_new(world, error);

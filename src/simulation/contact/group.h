@@ -66,9 +66,10 @@ typedef struct cal_group_member_ops {
     // Makes quaternions of unit length again.
     cal_status (*normalize)(const cal_group_member* unit, double* q);
     // By how much each component of f falls with the same one of v, and of a displacement along v: v_count each, not less than
-    // zero. *any is false: by nothing. NULL where that is always so.
+    // zero. resistance: of units that resist, by how much beside that with all of v, a symmetric matrix without eigenvalues below zero; else NULL.
+    // *any is false: by nothing. NULL where that is always so.
     cal_status (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping,
-                         double* stiffness, bool* any);
+                         double* stiffness, double* resistance, bool* any);
     // Constraints A(q) v = r(t) of the unit, of which there are at most `most_rows`; all three NULL where there are none. Rows of A
     // (v_count each), how far rounding may have put the entries of each off, Ȧ v − ṙ, r, and how many rows there are.
     cal_status (*constraints)(const cal_group_member* unit, double time, const double* q, const double* v, double* A,
@@ -127,6 +128,7 @@ struct cal_group_member {
     const double* sizes;
     const int* size_at;
     bool varying; // mass and forces change along its way: a step must not be long for them
+    bool resists; // so do forces of a medium: slopes have a matrix
     bool moved;   // some of its constraints prescribe a motion: r is not zero
 };
 
