@@ -12,7 +12,8 @@ static const cal_command commands[] = {
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose, tendon"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
     {"bench", cal_command_bench,
-     "the papers' experiments: forward, solvers, precision, scale, distribution, tree-machine, assembly, rps, world"},
+     "the papers' experiments: forward, rounds, solvers, precision, scale, distribution, tree-machine, assembly, rps, "
+     "world"},
     {"view", cal_command_view, "live in the browser: look, pause, grab a body and drag it; without a model a gallery"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},

@@ -351,8 +351,8 @@ static void report_balance(const cal_energy_balance* b, cal_facts* report) {
     cal_facts_number(report, "energy_balance", b->relative);
     cal_facts_number(report, "energy_justified", b->justified);
     if (b->flows) cal_facts_line(report, "energy flows", "%.6g J of work, %.6g J lost", b->work, b->loss);
-    // Where the tolerance makes as much of motion that is next to nothing, a share of it says nothing.
-    if (b->relative != 0.0 && b->justified >= 1.0)
+    // More than all of it is no share.
+    if (fabs(b->relative) >= 1.0)
         cal_facts_line(report, "energy balance", "off by %.2g J, where next to nothing was exchanged (%.2g J)",
                        fabs(b->error), b->exchanged);
     else

@@ -2,7 +2,8 @@
 
 Fenced blocks: every command that begins with `calder` (also after `$ `, mpirun or srun) is run, at a small size: short times, small
 models, one process instead of ranks and of a GPU. The server is started and ended. Benchmarks are not run: their options and models are
-looked up. Code spans in the text: options of the commands that they name exist. Besides: links lead somewhere, names of the C interface
+looked up. Lines that a page shows below `$ calder …` are what the command says, at its full size, but for plans, which have times of the
+machine. Code spans in the text: options of the commands that they name exist. Besides: links lead somewhere, names of the C interface
 exist, and files that a page names are there.
 """
 import concurrent.futures
@@ -215,6 +216,34 @@ def follow(page):
             words = command_of(text)
             if words and language in ("", "sh", "bash"):
                 run(page, line, words, folder)
+        for line, words, lines in answers(page):
+            compare(page, line, words, lines, folder)
+
+
+# --- What commands answer -------------------------------------------------------------------------------------------------------
+
+def answers(page):
+    """Commands whose answers a page shows, with the lines: up to the next command, or the end of the block."""
+    command, lines, first = None, [], 0
+    for number, line in enumerate(page.read_text().split("\n"), 1):
+        if line.startswith(("```", "$ ")):
+            if command and lines:
+                yield first, command, lines
+            command, lines, first = command_of(line), [], number
+        elif command and line.strip(" …"):
+            lines.append(" ".join(line.split()))
+
+
+def compare(page, line, words, lines, folder):
+    if words[0] in ("view", "bench", "report") or words[0] == "plan" and "--compute" not in words:
+        return
+    answer = ask(words, folder)
+    said = [" ".join(text.split()) for text in (answer.stdout + answer.stderr).split("\n")]
+    for shown in lines:
+        begin = shown.rstrip(" …")
+        if not any(text == shown or begin != shown and text.startswith(begin) for text in said):
+            complain(page, line, f"'calder {' '.join(words)}' does not say '{shown}'")
+    count("answers")
 
 
 # --- The text -------------------------------------------------------------------------------------------------------------------

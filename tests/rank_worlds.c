@@ -44,6 +44,91 @@ static void take(int number, const division* how, cal_machine* machine, cal_test
     cal_test_destroy_made(&m);
 }
 
+// Far from all others a ball is added three times: with it the contact groups of a world begin anew in the middle of their steps.
+static void take_with_balls(cal_world* world, cal_test_history* out, const char* who) {
+    cal_error error = {CAL_OK, ""};
+    cal_world_keep_events(world, true);
+    for (int i = 0; i < 3; i++) {
+        check(cal_world_advance(world, 0.213 + 0.157 * i, &error), &error, who);
+        cal_world_body_def def = cal_default_world_body_def();
+        def.position[0] = 30.0 + i;
+        (void)cal_test_add(world, &def, CAL_SPHERE, 0.1, 0.0, 0.0);
+    }
+    cal_test_take_history(world, 0.7, out);
+}
+
+// All ranks add it at the same time, each to a world that it makes whole for that.
+static void what_is_added_changes_the_same(int number, cal_machine* machine) {
+    static cal_test_history wanted, found;
+    char who[64];
+    snprintf(who, sizeof who, "world %d with balls, rank %d", number, rank);
+    cal_test_made one = cal_test_random_world(number, 0.0, 0), m = cal_test_random_world(number, 0.0, 0);
+    take_with_balls(one.world, &wanted, who);
+    cal_error error = {CAL_OK, ""};
+    m.world->ranks = machine;
+    check(cal_world_divide(m.world, 2 * size + 1, 0.013, &error), &error, who);
+    take_with_balls(m.world, &found, who);
+    cal_test_compare_histories(&wanted, &found, who);
+    cal_test_destroy_made(&one);
+    cal_test_destroy_made(&m);
+}
+
+// Balls that fly about over a floor.
+static cal_model* make_balls(void) {
+    enum { BALLS = 120, ROW = 12 };
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {CAL_OK, ""};
+    check(cal_builder_create(&builder), &error, "balls");
+    cal_shape_def shape = cal_default_shape_def();
+    shape.kind = CAL_PLANE;
+    cal_builder_add_shape(builder, &shape);
+    for (int i = 0; i < BALLS; i++) {
+        cal_body_def body = cal_default_body_def();
+        body.mass = 1.0;
+        body.position[0] = 0.4 * (i % ROW), body.position[1] = 0.4 * (i / ROW), body.position[2] = 0.3;
+        for (int k = 0; k < 3; k++) body.inertia[k] = 0.004;
+        cal_joint_def joint = cal_default_joint_def();
+        joint.kind = CAL_FREE;
+        joint.initial_v[0] = 3.0 * sin(i), joint.initial_v[1] = 3.0 * cos(2.0 * i), joint.initial_v[2] = 0.02 * i;
+        shape.body = cal_builder_add_body(builder, &body);
+        cal_builder_add_joint(builder, shape.body, &joint);
+        shape.kind = CAL_SPHERE, shape.size[0] = 0.1, shape.restitution = 0.6;
+        cal_builder_add_shape(builder, &shape);
+    }
+    check(cal_builder_finish(builder, &model, &error), &error, "balls");
+    cal_builder_destroy(builder);
+    return model;
+}
+
+static uint64_t follow(cal_sim* sim, double time) {
+    cal_error error = {CAL_OK, ""};
+    check(cal_sim_advance(sim, time, &error), &error, "balls");
+    return cal_sim_hash(sim);
+}
+
+// Each rank forks a world that it has made whole for itself: the fork is one world all the same, and goes on as one core does.
+static void a_fork_has_the_same_history(cal_machine* machine) {
+    cal_model* model = make_balls();
+    cal_sim *one = NULL, *sim = NULL, *fork = NULL;
+    cal_error error = {CAL_OK, ""};
+    cal_sim_def def = cal_default_sim_def();
+    check(cal_sim_create(model, &def, &one, &error), &error, "balls on one core");
+    def.machine = machine;
+    check(cal_sim_create(model, &def, &sim, &error), &error, "balls on ranks");
+    check(cal_world_divide(cal_sim_world(sim), 4 * size, 0.02, &error), &error, "balls on ranks");
+    bool same = follow(one, 0.2) == follow(sim, 0.2);
+    check(cal_sim_fork(sim, &fork, &error), &error, "a fork");
+    check(cal_world_divide(cal_sim_world(fork), 4 * size, 0.02, &error), &error, "a fork");
+    for (double time = 0.3; time < 0.65; time += 0.1) {
+        const uint64_t wanted = follow(one, time);
+        same = same && follow(fork, time) == wanted && follow(sim, time) == wanted;
+    }
+    if (!same) fprintf(stderr, "rank %d: a fork has another history\n", rank), MPI_Abort(MPI_COMM_WORLD, 1);
+    cal_sim_destroy(one), cal_sim_destroy(sim), cal_sim_destroy(fork);
+    cal_model_destroy(model);
+}
+
 // A row of balls, of which every two neighbours meet half-way at 0.5 s, to the last bit: there is nothing to be rounded.
 static cal_world* make_row(void) {
     enum { BALLS = 64 };
@@ -146,6 +231,8 @@ int main(int argc, char** argv) {
             cal_test_compare_histories(&wanted, &found, who);
         }
     }
+    for (int i = 0; size > 1 && i < 2; i++) what_is_added_changes_the_same(i == 0 ? 11 : 16, machine);
+    if (size > 1) a_fork_has_the_same_history(machine);
     if (size > 1) collisions_at_the_end(machine);
     if (size > 1) memory_that_one_rank_has_not(machine);
     if (rank == 0) printf("%d random worlds have one history on %d ranks\n", count, size);

@@ -80,6 +80,10 @@ static void what_hardly_moves_has_no_share_of_its_energy(void** unused) {
     cal_test_outcome o = cal_test_run_well("sim rest.xml --key near --time 1");
     assert_non_null(strstr(o.out, "next to nothing was exchanged"));
     cal_test_release(&o);
+    o = cal_test_run_well("sim humanoid:drop=0.2 --time 0.5");
+    assert_null(strstr(o.out, "next to nothing"));
+    assert_non_null(strstr(o.out, "J that were exchanged"));
+    cal_test_release(&o);
 }
 
 static void names_file_line_and_cause(void** unused) {

@@ -13,6 +13,8 @@ static void reports_what_happened(void** unused) {
                          "scene loop bodies moving time wall_s discontinuities checks integrations average_step_s "
                          "average_gap_s integrated_s_per_body rolled_back_s_per_body rollbacks groups largest_group "
                          "largest_contacts peak_states energy_end momentum state_hash");
+    // A model's machine, and what its world is divided among, are two.
+    cal_test_expect_json("sim humanoid:drop=0.01 --time 0.01 --json", "processors domain_processors energy_balance");
     cal_test_expect_json("sim stack:n=2 --time 0.2 --loop retroactive --step 0.005 --json", "loop step asleep fusions");
     cal_test_expect_json("sim stack:n=2 --time 0.2 --loop conservative --group penalty --json", "group groups");
     cal_test_outcome o = cal_test_run_well("sim atoms:n=30 --time 0.5");

@@ -3,6 +3,7 @@
 //
 // CAL_WORLDS in the environment: how many random worlds; CAL_FIRST: from which on; CAL_RUNS: how many random divisions of each, on top of those
 // that are listed.
+#include "calder/calder_read.h"
 #include "simulation/domain/domain.h"
 #include "simulation/world.h"
 #include "support_history.h"
@@ -91,6 +92,30 @@ static void rare_worlds_have_one_history(void** state) {
         cal_test_compare_histories(&wanted, &found, who);
     }
 }
+
+#ifdef CALDER_HAVE_EXPAT
+// A group begins anew inside of a step, and then once more earlier in that step, where links of a chain and a ball of another domain come to it. What was hit
+// in the step before that has happened, and stays written down.
+static void what_came_before_a_group_begins_anew_stays(void** state) {
+    (void)state;
+    static cal_test_history histories[2];
+    cal_error error = {CAL_OK, ""};
+    cal_model* model = NULL;
+    if (cal_model_read(CALDER_TEST_MODELS "/chain_on_box.xml", NULL, &model, NULL, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    for (int run = 0; run < 2; run++) {
+        cal_sim* sim = NULL;
+        cal_sim_def def = cal_default_sim_def();
+        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        cal_world_keep_events(cal_sim_world(sim), true);
+        if (run > 0) divide(cal_sim_world(sim), 2, 0.0512578);
+        cal_test_take_history(cal_sim_world(sim), 0.502533, &histories[run]);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+    cal_test_compare_histories(&histories[0], &histories[1], "a chain on a box");
+}
+#endif
 
 // A scene on a machine; NULL: one core.
 static cal_world* make_scene(const char* scene, cal_machine* machine) {
@@ -189,6 +214,27 @@ static void a_divided_world_is_changed_like_others(void** state) {
         cal_machine_destroy(machine);
     }
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that are joined by another one");
+}
+
+// What is new is moved apart where it overlaps: to the same places, whichever pairs were found before, and by whom.
+static void what_is_new_is_moved_apart_alike(void** state) {
+    (void)state;
+    enum { BALLS = 24 };
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_world* world = make_scene("atoms:n=200", NULL);
+        cal_error error = {CAL_OK, ""};
+        if (run > 0) divide(world, 5, 0.01);
+        assert_int_equal(cal_world_advance(world, 0.5, &error), CAL_OK);
+        for (int i = 0; i < BALLS; i++) {
+            cal_world_body_def def = cal_default_world_body_def();
+            for (int k = 0; k < 3; k++) def.position[k] = 0.1 + 0.07 * ((i >> k) & 1) + 0.003 * i;
+            cal_test_add(world, &def, CAL_SPHERE, 0.03, 0.0, 0.0);
+        }
+        cal_test_take_history(world, 0.6, &histories[run]);
+        cal_world_destroy(world);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], "atoms among which balls come");
 }
 
 // Atoms of one half of a box are faster than the others, and their domains have more to do: they become smaller. That changes nothing in
@@ -304,10 +350,18 @@ static void a_large_world_is_set_up_and_read_alike(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds_have_one_history),         cmocka_unit_test(rare_worlds_have_one_history),
-        cmocka_unit_test(gases_that_go_back_have_one_history),    cmocka_unit_test(scenes_have_one_history),
-        cmocka_unit_test(a_divided_world_is_changed_like_others), cmocka_unit_test(a_price_does_not_change_history),
-        cmocka_unit_test(a_large_world_is_set_up_and_read_alike), cmocka_unit_test(uneven_domains_are_divided_anew),
+#ifdef CALDER_HAVE_EXPAT
+        cmocka_unit_test(what_came_before_a_group_begins_anew_stays),
+#endif
+        cmocka_unit_test(random_worlds_have_one_history),
+        cmocka_unit_test(rare_worlds_have_one_history),
+        cmocka_unit_test(gases_that_go_back_have_one_history),
+        cmocka_unit_test(scenes_have_one_history),
+        cmocka_unit_test(a_divided_world_is_changed_like_others),
+        cmocka_unit_test(a_price_does_not_change_history),
+        cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
+        cmocka_unit_test(uneven_domains_are_divided_anew),
+        cmocka_unit_test(what_is_new_is_moved_apart_alike),
         cmocka_unit_test(what_stands_apart_is_divided_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,40 @@ static void test_what_was_set(void** state) {
     cal_model_destroy(model);
 }
 
+// What a simulation has computed ahead, from another state of the same number, is no part of a snapshot that it is restored to: a fork begins at the model's
+// start, and has looked ahead from there.
+static void test_nothing_of_another_run(void** state) {
+    (void)state;
+    cal_builder* builder = NULL;
+    cal_error error = {CAL_OK, ""};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    add_floor(builder);
+    cal_constraint_def loop = cal_default_constraint_def();
+    loop.kind = CAL_LOOP_BALL;
+    for (int i = 0; i < 2; i++) {
+        const double at[3] = {0.4 * i, 0.0, 3.0}, half[3] = {0.1, 0.12, 0.11};
+        loop.body[i] = add_free(builder, at, half, 1.0);
+        loop.position[i][0] = i == 0 ? 0.2 : -0.2;
+    }
+    cal_builder_add_constraint(builder, &loop);
+    cal_model* model = cal_test_finish(builder);
+    cal_sim* sim = make(model, NULL);
+    double v[12];
+    for (int i = 0; i < 12; i++) v[i] = -0.7 * cal_sim_v(sim)[i];
+    assert_int_equal(cal_sim_set(sim, 0.5, NULL, v, &error), CAL_OK);
+    for (int i = 1; i <= 20; i++) {
+        const double time = 0.5 + 0.01 * i;
+        cal_sim* fork = NULL;
+        advance(sim, time);
+        if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
+        const trace expected = follow(sim, time, time + 0.008), got = follow(fork, time, time + 0.008);
+        expect_same(&expected, &got, "a fork", time);
+        cal_sim_destroy(fork);
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // A scene that was made by hand, with callbacks and driven bodies: back in the same simulation.
 static void try_scene(const char* specification) {
     cal_error error = {CAL_OK, ""};
@@ -512,12 +546,19 @@ static void test_as_bytes(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_bytes),       cmocka_unit_test(test_pile),
-        cmocka_unit_test(test_every_loop),     cmocka_unit_test(test_asleep),
-        cmocka_unit_test(test_humanoid),       cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_without_events), cmocka_unit_test(test_what_was_set),
-        cmocka_unit_test(test_scenes),         cmocka_unit_test(test_events_are_kept),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_as_bytes),
+        cmocka_unit_test(test_pile),
+        cmocka_unit_test(test_every_loop),
+        cmocka_unit_test(test_asleep),
+        cmocka_unit_test(test_humanoid),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_without_events),
+        cmocka_unit_test(test_what_was_set),
+        cmocka_unit_test(test_nothing_of_another_run),
+        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_events_are_kept),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,10 @@
 ///
 /// Every function that can fail returns a #cal_status and, where it takes a #cal_error, writes one line that says what
 /// was wrong, where, and what to do; the others give 0, NULL, false or CAL_NONE for what is not there. Nothing here prints or exits.
+///
+/// Definitions (cal_..._def) come from their cal_default_..._def function, and are then changed. Their `cookie` tells that they do: it is
+/// not to be touched. Names, arrays and definitions that are handed over are copied, unless a comment says otherwise. What a
+/// cal_..._create function makes belongs to the caller, who destroys it.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,19 +118,21 @@ typedef struct cal_joint_def {
     double stiffness;        ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
     double spring_reference; ///< q at which the spring is slack; a ball's spring is slack at the identity
     double armature;         ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
+    /// Dry friction on every degree of freedom, N or N m: Coulomb's, −f sign(v), or what holds a joint at rest, up to f. Smooth instead,
+    /// −f v / √(v² + s²) with s = 0.01 rad/s or m/s: of balls and free joints, where shapes can touch, in randomized simulation, and
+    /// without #CAL_PART_STICTION.
+    double friction_loss;
+    bool limited;    ///< whether range holds; one-degree joints only
+    double range[2]; ///< smallest and largest q
+    /// Of the stops at both ends; 0: rigid. Where rigid ones are not available (plans and states, randomized simulation, contact groups with
+    /// "penalty", without #CAL_PART_STICTION) that is a stiffness for about 10 Hz.
+    double limit_stiffness;
+    double limit_damping; ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
     double
-        friction_loss; ///< dry friction on every degree of freedom, N or N m: Coulomb's, −f sign(v), or what holds a joint at rest,
-    ///< up to f. Smooth instead, −f v / √(v² + s²), s = 0.01 /s or m/s: of balls and free joints, with solver
-    ///< "implicit", where shapes can touch, in randomized simulation, and without #CAL_PART_STICTION
-    bool limited;           ///< whether range holds; one-degree joints only
-    double range[2];        ///< smallest and largest q
-    double limit_stiffness; ///< of the stops at both ends; 0: rigid where there are events, else chosen for about 10 Hz
-    double limit_damping;   ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
-    double
-        motor_range[2]; ///< clamps the sum of what all actuators do to it; equal ends: no clamp; one-degree joints only
-    bool
-        motor_carries; ///< whether the actuators give what carries the weight of bodies here (`weightless`): it counts in that sum,
-                       ///< and is not there without #CAL_PART_ACTUATION; one-degree joints only
+        motor_range[2]; ///< clamps what all actuators together do to it; equal ends: no clamp; one-degree joints only
+    /// Whether the actuators give what carries the weight of bodies here (`weightless`): it counts in that sum, and is not there without
+    /// #CAL_PART_ACTUATION. One-degree joints only.
+    bool motor_carries;
     double initial_q[7]; ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
                          ///< A quaternion of zeros is the identity. A free joint's start is composed with the
                          ///< body definition's own frame
@@ -171,8 +177,8 @@ typedef struct cal_actuator_def {
     /// what both bodies hang from in common feels neither.
     int reference;
     double reference_position[3], reference_quaternion[4]; ///< of a frame in the reference
-    double gain_slope[2];
-    bool is_muscle; ///< its force is the muscle's, and not of gain and bias
+    double gain_slope[2];                                  ///< how the gain changes with gear · q, and with gear · v
+    bool is_muscle;                                        ///< its force is the muscle's, and not of gain and bias
     cal_muscle muscle;
     double gear, gain, bias[3];
     double control_range[2]; ///< clamps the control; equal ends: no clamp
@@ -180,7 +186,7 @@ typedef struct cal_actuator_def {
     double initial_control;
     cal_activation_kind activation;
     double time_constant[2];    ///< of the activation, s
-    double activation_range[2]; ///< keeps the activation; equal ends: nothing does
+    double activation_range[2]; ///< the activation stays between them; equal ends: no bounds
     double initial_activation;  ///< 0
     uint32_t cookie;
 } cal_actuator_def;
@@ -454,7 +460,7 @@ cal_constraint_def cal_default_constraint_def(void); ///< a weld of the frames o
 cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, friction 1, restitution 0, on the ground
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 cal_site_def cal_default_site_def(void);   ///< the world's origin
-cal_texture_def cal_default_texture_def(void);
+cal_texture_def cal_default_texture_def(void);   ///< no picture
 cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
 cal_tendon_def cal_default_tendon_def(void);     ///< no parts, no forces
 cal_tendon_part cal_default_tendon_part(void);   ///< the world's origin
@@ -472,9 +478,9 @@ void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]); ///
 /// Adds a body, joint, actuator, constraint, shape or mesh (definitions and names are copied) and returns its number, 0, 1, …; CAL_NONE when
 /// memory ran out or the definition did not come from a cal_default_…_def function: cal_builder_finish then says which.
 int cal_builder_add_body(cal_builder* builder, const cal_body_def* def);
-int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def);
-int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
-int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def);
+int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def); ///< as cal_builder_add_body
+int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);     ///< as cal_builder_add_body
+int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def); ///< as cal_builder_add_body
 /// Adds a loop joint (revolute, prismatic or ball) that is a joint like those of the tree: it has a q and v, which say how frame b
 /// has moved in frame a, about or along z, and what the joint's definition gives it: a spring, a damper, stops, friction, an
 /// armature, motors; its axis and anchor are the frames'. Returns the joint's number. The loop is cut through body b, which must
@@ -482,22 +488,23 @@ int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* d
 /// holds to b. Its start is where the start of a and b puts it; initial_q says which turn is meant. It costs a row and a degree of
 /// freedom more than the constraint without a coordinate.
 int cal_builder_add_loop_joint(cal_builder* builder, const cal_constraint_def* loop, const cal_joint_def* joint);
-int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
-int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
+int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def); ///< as cal_builder_add_body
+int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def);   ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
-/// CAL_NONE where the bytes are not those of a PNG file, too.
+/// As cal_builder_add_body; CAL_NONE also where the bytes are not those of a PNG file.
 int cal_builder_add_texture(cal_builder* builder, const cal_texture_def* def);
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
 int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def);     ///< its parts are copied
-int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
-int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b); ///< these two never touch
-int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def);
+int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);         ///< these two shapes touch
+int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b);     ///< these two never touch
+int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def); ///< acts in a medium (cal_builder_set_medium)
 int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def);
 /// What bodies with drags move in: density (kg/m³), viscosity (Pa s), and its velocity (m/s). Nothing unless set.
 void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]);
 /// What magnetometers feel, the world's axes, in any unit; (0, -0.5, 0), as MuJoCo's, unless set.
 void cal_builder_set_magnetic_field(cal_builder* builder, const double field[3]);
-/// Numbers of any meaning under a name, for whoever knows it.
+/// Numbers under a name, of any meaning to the program (cal_model_numbers). "restitution" and "friction" mean something to worlds
+/// (cal_world_from_model).
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count);
 void cal_builder_set_timestep(cal_builder* builder, double seconds); ///< for fixed steps; 0, the default: not given
 void cal_builder_disable(cal_builder* builder, uint32_t parts);      ///< leaves out CAL_PART_… of the physics
@@ -506,8 +513,9 @@ cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* 
 
 /// Makes a model from a generator's specification, "name" or "name:key=value,key=value"; see cal_generator_help.
 cal_status cal_model_generate(const char* specification, cal_model** out, cal_error* error);
-/// One generator's name and its parameters with defaults and meanings, as text; NULL past the last one.
+/// One generator's name; NULL past the last one.
 const char* cal_generator_name(int index);
+/// Its parameters with defaults and meanings, as text; NULL past the last one.
 const char* cal_generator_help(int index);
 
 /// The name of a part of the physics and its bits; NULL past the last one.
@@ -609,7 +617,7 @@ typedef struct cal_plan cal_plan;
 /// Every array that a run writes, in one block. One writer at a time.
 typedef struct cal_state cal_state;
 
-/// One core. lanes is the number of bodies that one instruction works on: 1, 2, 4, 8, or 0 for what the processor has.
+/// One core. lanes is the number of bodies that one instruction works on: 1, 2, 4, 8, or 0 for cal_best_lanes.
 cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
 /// Runs tasks 0 … count - 1 at the same time, each on a thread of its own (they wait for each other), and returns when all
 /// are done.
@@ -640,13 +648,13 @@ int cal_best_lanes(void);
 
 /// What a machine's work costs: measured by cal_machine_measure, or given for a machine that one does not have.
 typedef struct cal_costs {
-    double compute; ///< s a joint and evaluation, the mean over the model's joints (Jung's CMPTM)
+    double compute; ///< s per joint and evaluation, the mean over the model's joints (Jung's CMPTM)
     double message; ///< s for all exchanges between two processors across one cut edge, per evaluation (Jung's ROITM)
     double send;    ///< of message, the part for which the sender can do nothing else; 0: none
-    double
-        read; ///< s for which what another processor shows of a joint keeps the one that reads it, per evaluation: the price
-              ///< of joints that every processor computes; 0: processors cannot show each other anything
-    bool to_all; ///< what is shown goes to all (ranks), so that all compute all such joints
+    /// s per joint and evaluation that a processor needs to read what another one shows of a joint: the price of joints that every
+    /// processor computes (#CAL_EVERY_PROCESSOR). 0: there are no such joints.
+    double read;
+    bool to_all; ///< what is shown goes to all processors (as on ranks), so that all compute all such joints
     int lanes; ///< joints that a processor computes side by side, 2, 4 or 8: fewer take as long as so many. 0: every joint takes the same
 } cal_costs;
 
@@ -660,16 +668,16 @@ typedef enum cal_distribution {
     CAL_JUNG      ///< Jung's algorithm: a further processor to the branch that takes longest
 } cal_distribution;
 
-/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation, of CAL_JUNG by
-/// his own formula (cal_price has one measure for all).
-/// used and seconds may be NULL.
+/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them, or #CAL_EVERY_PROCESSOR. seconds: predicted time of an
+/// evaluation, of CAL_JUNG by his own formula (cal_price has one measure for all). used and seconds may be NULL.
 cal_status cal_distribute(const cal_model* model, cal_distribution distribution, int processors, const cal_costs* costs,
                           int32_t* processor_of_joint, int* used, double* seconds, cal_error* error);
 /// The time of one evaluation for any such choice, from the costs alone; busy (may be NULL): the share of all processors'
 /// time that is in use.
 cal_status cal_price(const cal_model* model, const int32_t* processor_of_joint, const cal_costs* costs, int processors,
                      double* seconds, double* busy, cal_error* error);
-/// A machine that one does not have: executing a plan on it touches no state and takes no time but its own virtual one.
+/// A machine that one does not have: executing a plan on it computes nothing, and adds the predicted time to
+/// cal_machine_virtual_time.
 cal_status cal_machine_modelled(const cal_costs* costs, int processors, cal_machine** out, cal_error* error);
 /// The virtual time that a modelled machine has spent; 0 for others.
 double cal_machine_virtual_time(const cal_machine* machine);
@@ -820,7 +828,8 @@ void cal_dynamics_destroy(cal_dynamics* dynamics); ///< NULL is allowed
 /// Accelerations under joint forces tau and controls; either NULL: zero, and the model's start controls.
 cal_status cal_dynamics_forward(cal_dynamics* dynamics, const double* q, const double* v, const double* tau,
                                 const double* control, double* qdd);
-/// Joint forces that give accelerations qdd (NULL: zero), what springs, dampers, stops and motors do not counted.
+/// Joint forces tau that give accelerations qdd (NULL: zero) together with springs, dampers, stops and motors at the model's start
+/// controls: what is missing beside their forces.
 cal_status cal_dynamics_inverse(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
                                 double* tau);
 cal_status cal_dynamics_mass(cal_dynamics* dynamics, const double* q, double* mass);   ///< v_count × v_count, rows
@@ -851,7 +860,7 @@ cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* ro
 
 // --- Simulations --------------------------------------------------------------------------------------------------------
 
-/// A model, a plan and a solver advancing a state.
+/// A model that is advanced in time: one system, or, where shapes can touch, several systems and events (cal_sim_create).
 typedef struct cal_sim cal_sim;
 
 /// What a force callback sees and may change, at one evaluation.
@@ -860,14 +869,17 @@ typedef struct cal_force_context {
     double time;
     const double* q;
     const double* v;
-    double* tau; ///< v_count, holds what the user set; add to it
-    double*
-        control; ///< actuator_count, holds what the user set; of an actuator with an activation, that: what is written acts in its place
+    double* tau; ///< v_count: joint forces as the user set them (cal_sim_drive); add to them
+    /// actuator_count: controls as the user set them; of an actuator with an activation, that. What is written acts in its place.
+    double* control;
     cal_state* state; ///< for cal_state_push
     int instance;     ///< of an ensemble; 0 for a simulation by itself
 } cal_force_context;
-/// A user's own forces. Called once per evaluation, on the thread that advances; must depend on nothing but its arguments (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
-/// Callbacks of every kind may look at what calls them: advancing, changing or saving it there is #CAL_BAD_ARGUMENT, and what one destroys goes when the advance returns, with #CAL_INTERRUPTED.
+/// A user's own forces. Called once per evaluation, on the thread that advances. It must depend on nothing but its arguments, and smoothly
+/// on time, for the error control to work; where it jumps, cal_sim_restart tells the solver.
+///
+/// Callbacks of every kind may look at what calls them. Advancing, changing or saving that is #CAL_BAD_ARGUMENT there. What a callback
+/// destroys goes when the advance returns, with #CAL_INTERRUPTED.
 typedef void cal_force_callback(cal_force_context* context, void* user);
 
 /// Whether an advance shall end on its way: a program returns what a signal handler or another thread has set. Asked on the thread that
@@ -883,8 +895,8 @@ typedef bool cal_interrupt_callback(void* user);
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
     const char* solver; ///< as cal_solver_name has them; "auto"
-    const char*
-        algorithm; ///< "aba"; "assembly", whose parts are parallel on long chains too; "armstrong" for models of ball and free joints
+    /// "aba"; "assembly", whose parts are parallel on long chains too; "armstrong" for models of ball and free joints.
+    const char* algorithm;
     const char* schedule;              ///< of "assembly", as for cal_plan_create_scheduled; copied
     cal_machine* machine;              ///< NULL: one core with its best lanes, owned by the simulation
     const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
@@ -895,23 +907,22 @@ typedef struct cal_sim_def {
     int largest_order;                 ///< of gear (1…12) and bdf (1…5); 0: their own
     int slow_band; ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
                    ///< so many steps only (Armstrong's slow band); 0 and 1: always
-    bool
-        historic; ///< for comparisons with Jung's paper: rki and rkf test the error per unit step, and bdf has LSODE's habits of
-                  ///< 1983; false
-    int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
-    cal_force_callback* force;
-    void* user;
+    /// For comparisons with Jung's paper of 1983: rki and rkf test the error per unit step, gear has LSODE's coefficients and control,
+    /// bdf its habits; false.
+    bool historic;
+    int64_t evaluation_limit;          ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
+    cal_force_callback* force;         ///< forces of one's own; NULL: none
+    void* user;                        ///< its argument
     cal_interrupt_callback* interrupt; ///< whether an advance shall end early; NULL: none does
     void* interrupt_user;              ///< its argument
-    const char*
-        stabilize; ///< how constraints stay closed: "projection" (of every step, by mass), "baumgarte" (critically
-                   ///< damped, both poles at -gain), "literal" (Bicchi's law: K_p = gain, K_v = 2 gain) or "none"
-    double gain;   ///< of "baumgarte" and "literal", 1/s; 20
-    const char*
-        constraint_form; ///< what is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's
-                         ///< projected form: accelerations of the degrees of freedom that are left; dense, for models
-                         ///< of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion
-    bool contact;        ///< whether shapes that can touch do; true
+    /// How constraints stay closed: "projection" (of every step, by mass), "baumgarte" (critically damped, both poles at -gain),
+    /// "literal" (Bicchi's law: K_p = gain, K_v = 2 gain) or "none".
+    const char* stabilize;
+    double gain; ///< of "baumgarte" and "literal", 1/s; 20
+    /// What is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's projected form: accelerations of the degrees
+    /// of freedom that are left; dense, for models of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion.
+    const char* constraint_form;
+    bool contact; ///< whether shapes that can touch do; true
     /// How bodies meet (calder_world.h), copied; NULL: its defaults, with errors of contact groups as `relative` says, those of
     /// systems between events 1e-4 times that, and bodies that overlap at the start moved apart.
     const struct cal_world_def* events;
@@ -919,8 +930,9 @@ typedef struct cal_sim_def {
 } cal_sim_def;
 cal_sim_def cal_default_sim_def(void);
 
-/// A solver's name and what it is in one line; NULL past the last one, and for those left out of this build.
+/// A solver's name; NULL past the last one of this build.
 const char* cal_solver_name(int index);
+/// What a solver is, in one line; NULL for one that this build does not have.
 const char* cal_solver_help(const char* name);
 /// Whether a solver takes steps of the size cal_sim_def.step, instead of choosing them by the tolerance.
 bool cal_solver_has_fixed_step(const char* name);
@@ -993,8 +1005,8 @@ cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
 /// through it on its body, constraint forces and the joint's own together; 6 numbers per joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
-/// What a sensor measures at cal_sim_time: cal_sensor_size numbers. With events, those of accelerations and joint forces are
-/// CAL_NOT_AVAILABLE.
+/// What a sensor measures at cal_sim_time: cal_sensor_size numbers. Where bodies touch, accelerations and forces are those under the
+/// forces of contacts (cal_world_contacts); with the "penalty" integrator, which does not tell them, they are CAL_NOT_AVAILABLE.
 cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* error);
 /// Accelerations at cal_sim_time, v_count numbers: those of the constrained motion where the model has constraints, in the form
 /// and with the stabilisation of the simulation.
@@ -1065,7 +1077,7 @@ cal_status cal_sim_project(cal_sim* sim, cal_error* error);
 /// The same while some joints stay where they are: inverse kinematics for a start. held: v_count, whether a degree of freedom keeps
 /// its q and v (all of a ball or a free joint, or none). CAL_NOT_CONVERGED also where the constraints cannot be met without them.
 cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error);
-cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out);
+cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out); ///< what they do, and did so far
 /// What a constraint does at cal_sim_time. rows: the multiplier of each of its rows (cal_constraint_rows): forces along, and
 /// moments about, a's axes for loop joints; wrench: force and torque on body b at frame b's origin, world's axes (zero for
 /// couplings, whose force is rows[0] on joint[0]). Either may be NULL. Where rows are redundant, of all forces that give
@@ -1080,9 +1092,10 @@ cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* ma
 double cal_stabilize_limit(const char* stabilize, const char* solver, double step);
 
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
-/// whatever happens. Independent of the machine, its processors and its lanes; of processors see docs/reliability.md. With
-/// "bdf", whose inside cannot be written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes
-/// on as if nothing had happened. With events, what callbacks remember outside of states is not in the file.
+/// whatever happens. The file does not depend on the machine, its processors and its lanes; docs/reliability.md says what kinds of
+/// processors read each other's. With "bdf", whose inside cannot be written, the solver starts afresh at the present time, and a slow
+/// band is computed anew; all else goes on as if nothing had happened. With events, what callbacks remember outside of states is not in
+/// the file.
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
 /// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.
@@ -1122,19 +1135,18 @@ typedef struct cal_ensemble_def {
     /// Who runs the instances: threads take one after the other, ranks have a share each (all ranks make the same calls). NULL: one
     /// core. sim.machine is for instances that are large themselves: its processors share each of them, one after the other.
     cal_machine* machine;
-    int lanes; ///< as for cal_machine_serial; 0: the machine's
-    double
-        spread; ///< noise on the start: uniform within ± spread on every number of q and v; constraints are closed again
+    int lanes;     ///< as for cal_machine_serial; 0: the machine's
+    double spread; ///< noise on the start: within ± spread on every number of q and v; constraints are closed again
     uint64_t seed; ///< of the noise: equal seeds give equal starts to instances of equal numbers
-    bool
-        account; ///< keep the account of each instance's energy (cal_ensemble_balance): one look at its energy per advance
+    bool account;  ///< keep accounts of energy (cal_ensemble_balance): one look at each instance's energy per advance
     uint32_t cookie;
 } cal_ensemble_def;
 cal_ensemble_def cal_default_ensemble_def(void);
 
 /// Makes the instances at the model's start values and time 0. The model and the machine must outlive them. Trees with "rk4" or
-/// "euler", algorithm "aba" and no force callback are advanced side by side, an instance per lane; everything else as a cal_sim
-/// per instance. The bits are the same either way, those of a cal_sim by itself.
+/// "euler", algorithm "aba" and no force callback are advanced side by side, an instance per lane; what else touches nothing by turns
+/// on one simulation per worker; what touches something, and "bdf", as a cal_sim per instance (docs/ensembles.md). The bits are the
+/// same in all three ways, those of a cal_sim by itself.
 cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_def* def, cal_ensemble** out,
                                    cal_error* error);
 /// count instances with solver "rk4" on one core, whose shapes do not touch; lanes as for cal_machine_serial.

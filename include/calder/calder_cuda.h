@@ -1,9 +1,9 @@
 /// \file calder_cuda.h
 /// Calder on an NVIDIA GPU: library calder_cuda, which needs CUDA; the core does not.
 ///
-/// The machine runs algorithm aba, with every solver but bdf riding along, and ensembles with every solver but implicit and bdf;
-/// the result has the same bits as on one core. Memory of the host and of the device are kept in step: whoever reads a state or a simulation sees what
-/// was computed.
+/// The machine runs algorithms aba and assembly, with every solver but bdf riding along, and ensembles with every solver but implicit and
+/// bdf (docs/machines.md). The result has the same bits as on one core. Memory of the host and of the device are kept in step: whoever
+/// reads a state or a simulation sees what was computed.
 #pragma once
 #include <calder/calder.h>
 

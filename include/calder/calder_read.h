@@ -25,7 +25,7 @@ typedef struct cal_read_options {
     bool free_base;     ///< the root link of a URDF floats, instead of being fixed to the ground
     const char* folder; ///< where a model from memory finds the files that it names; NULL: it may name none
     const char* const* package_paths; ///< folders that hold packages, for package:// and model://
-    int package_path_count;           ///< ROS_PACKAGE_PATH is the command's business, not the library's
+    int package_path_count;           ///< the command adds those of ROS_PACKAGE_PATH; the library reads no environment
     uint32_t cookie;
 } cal_read_options;
 cal_read_options cal_default_read_options(void);

@@ -29,7 +29,7 @@ FILE* cal_whole_file_stream(cal_whole_file* file); ///< to write to; not to be c
 /// was written did not arrive. NULL is allowed.
 cal_status cal_whole_file_close(cal_whole_file* file, bool keep, cal_error* error);
 
-/// What a table has; a sum of them.
+/// What a table has; several are added.
 enum {
     CAL_COLUMN_Q = 1,
     CAL_COLUMN_V = 2,
@@ -41,7 +41,7 @@ enum {
     CAL_COLUMN_SENSORS =
         64 ///< NAME, or NAME.1, NAME.2, … of each sensor: cal_run_sensor; nan where it is not available
 };
-/// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels.
+/// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels, sensors.
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error);
 /// What a table has where nothing was chosen: q, v and energy of a run with a model, poses of others.
 unsigned cal_csv_default_columns(const cal_run* run);

@@ -13,6 +13,7 @@ extern "C" {
 #pragma GCC visibility push(default) // what is declared here is all that a shared library shows
 #endif
 
+/// Something that is advanced and watched.
 typedef struct cal_run cal_run;
 
 // --- Making one ---------------------------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ typedef struct cal_run_sim_def {
     const char*
         machine; ///< "serial", "threads[:N][,pinned]": made where sim.machine is NULL, and shown; NULL: "serial"
     int lanes;   ///< of machines that the run makes
-    bool rests;  ///< an advance may rest on its way, so that whoever calls it stays awake
+    bool rests;  ///< cal_run_approach may return before its time, so that its caller can answer somebody meanwhile
     bool hand;   ///< it can be pulled by hand, which costs a look at q and v per evaluation; true
     uint32_t cookie;
 } cal_run_sim_def;
@@ -88,7 +89,7 @@ const char* cal_run_kind(const cal_run* run); ///< "a simulation", "a world", "a
 cal_status cal_run_begin(cal_run* run, bool project, char note[256], cal_error* error);
 /// Advances to a time. On an error the last good state is kept.
 cal_status cal_run_advance(cal_run* run, double time, cal_error* error);
-/// The same, but it may rest: *reached is false then, and it is to be called again.
+/// The same, but it may return on its way (cal_run_sim_def.rests): *reached is false then, and it is to be called again.
 cal_status cal_run_approach(cal_run* run, double time, bool* reached, cal_error* error);
 double cal_run_time(const cal_run* run);
 double cal_run_wall(const cal_run* run); ///< seconds of the clock in advances so far
@@ -146,7 +147,8 @@ cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_cha
 cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error);
 /// Numbers of a body as members of a JSON object, for the viewer; returns the length it needs, as snprintf.
 size_t cal_run_describe(cal_run* run, int body, char* text, size_t capacity);
-/// What could be changed where so many simulated seconds per second are too few, as a sentence; as snprintf.
+/// What could be changed where a run is too slow, as a sentence; pace: simulated seconds per second that it reaches. Returns the length
+/// that it needs, as snprintf.
 size_t cal_run_advise(const cal_run* run, double pace, char* text, size_t capacity);
 
 /// Something that happened and that no rollback takes back.
@@ -157,24 +159,27 @@ typedef struct cal_run_event {
     char name[2][64]; ///< of the two bodies, or shapes of the ground
     double impulse;   ///< N s
 } cal_run_event;
-cal_status cal_run_keep_events(cal_run* run, cal_error* error);
+cal_status cal_run_keep_events(cal_run* run, cal_error* error); ///< from now on; they are not kept unless asked for
 /// Takes the next one, in the order of time; false when there is none (yet).
 bool cal_run_next_event(cal_run* run, cal_run_event* out);
 
 // --- Changing it ----------------------------------------------------------------------------------------------------------
 
-/// Goes on from another state, at another time where the kind of run can. Each array may be NULL: kept.
+/// Goes on from another state, and at another time where the kind of run has that. Each array may be NULL: kept.
 cal_status cal_run_set(cal_run* run, double time, const double* q, const double* v, cal_error* error);
 /// Joint forces and controls from now on, as cal_sim_drive. Part of #CAL_RUN_CONNECT.
 cal_status cal_run_drive(cal_run* run, const double* tau, const double* control, cal_error* error);
+/// As cal_sim_connect.
 cal_status cal_run_connect(cal_run* run, int constraint, cal_connection how, cal_error* error);
+/// As cal_sim_disconnect.
 cal_status cal_run_disconnect(cal_run* run, int constraint, cal_error* error);
 /// As cal_sim_catch. Part of #CAL_RUN_CONNECT.
 cal_status cal_run_catch(cal_run* run, int constraint, cal_error* error);
 /// As cal_sim_project_holding, before cal_run_begin. Part of #CAL_RUN_CONNECT.
 cal_status cal_run_project_holding(cal_run* run, const bool* held, cal_error* error);
-/// Writes a checkpoint, and continues from one, to the same bits.
+/// Writes a checkpoint, as cal_sim_save.
 cal_status cal_run_save(cal_run* run, const char* path, cal_error* error);
+/// Continues from a checkpoint, to the same bits, as cal_sim_load.
 cal_status cal_run_restore(cal_run* run, const char* path, cal_error* error);
 cal_status cal_run_reset(cal_run* run, cal_error* error); ///< back to the start
 /// As cal_sim_check.
@@ -191,11 +196,12 @@ cal_status cal_run_change(cal_run* run, const cal_run_settings* settings, cal_er
 
 /// A hand on a body: a damped spring from a point of the body (body's frame) to a target in the world.
 cal_status cal_run_grab(cal_run* run, int body, const double point[3], cal_error* error);
-void cal_run_drag(cal_run* run, const double target[3]);
-void cal_run_drop(cal_run* run);
+void cal_run_drag(cal_run* run, const double target[3]); ///< moves the target
+void cal_run_drop(cal_run* run);                         ///< lets go
+/// What the hand does now.
 typedef struct cal_run_pull {
-    int body; ///< CAL_NONE: nothing is pulled
-    double position[3], target[3], force[3];
+    int body;                                ///< CAL_NONE: nothing is pulled
+    double position[3], target[3], force[3]; ///< of the point, of the hand, on the body; world's axes
 } cal_run_pull;
 void cal_run_get_pull(const cal_run* run, cal_run_pull* out);
 
@@ -213,6 +219,7 @@ typedef enum cal_fact_kind {
     CAL_FACT_OPEN, ///< text is the bracket, '{' or '[', that opens here
     CAL_FACT_CLOSE ///< or closes
 } cal_fact_kind;
+/// One entry of a report.
 typedef struct cal_fact {
     cal_fact_kind kind;
     const char* key; ///< or label; NULL inside arrays. Not copied
@@ -234,15 +241,19 @@ cal_status cal_facts_status(const cal_facts* report);
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
+/// Adds a line for people.
 void cal_facts_line(cal_facts* report, const char* label, const char* format, ...);
+/// Adds a value for programs, as those that follow do.
 void cal_facts_text(cal_facts* report, const char* key, const char* text);
 void cal_facts_number(cal_facts* report, const char* key, double number);
 void cal_facts_integer(cal_facts* report, const char* key, int64_t number);
 void cal_facts_boolean(cal_facts* report, const char* key, bool value);
 void cal_facts_hash(cal_facts* report, const char* key, uint64_t hash);
 void cal_facts_numbers(cal_facts* report, const char* key, const double* numbers, int count);
+/// What is added until cal_facts_close belongs to an object ('{') or an array ('[').
 void cal_facts_open(cal_facts* report, const char* key, char bracket);
-void cal_facts_close(cal_facts* report, char bracket);
+void cal_facts_close(cal_facts* report, char bracket); ///< '}' or ']'
+
 /// Watches the instances of a randomized simulation: where each is put at the beginning of an interval (step 0), and where it is after each
 /// of its steps. q and v are valid during the call. Instances of several processors call at the same time, ranks only for their own.
 typedef void cal_rps_callback(int64_t interval, int instance, int step, const double* q, const double* v, void* user);

@@ -19,22 +19,24 @@ typedef struct cal_viewer_card {
     const char* picture; ///< name of one of the page's own pictures: mobile, stickman, fivebar, figure, avalanche
 } cal_viewer_card;
 
-/// How to view; from cal_default_viewer_def.
+/// How to view; from cal_default_viewer_def. Advice, cards and the path for uploads must outlive the viewer.
 typedef struct cal_viewer_def {
     const char* title;  ///< what the page calls the run; NULL: its model's name, or its kind
     const char* listen; ///< address to listen at; NULL: 127.0.0.1, this machine only
     int port;           ///< 0: the first free one from 7878
     bool paused;        ///< wait for somebody to press space
     bool framed;        ///< pages of this machine (notebooks) may show it in a frame
-    const char* advice; ///< said to the user, after what the run knows, where it is too slow; NULL: nothing
-    void (*notice)(void* user, const char* text); ///< called once, in the run's thread, when it is; NULL: not
+    const char* advice; ///< what may help a run that is too slow, said after what the run itself says; NULL: nothing
+    /// Called once, in the run's thread, when the run turns out to be too slow, with what the page says then; NULL: not.
+    void (*notice)(void* user, const char* text);
     void* notice_user;
-    const cal_viewer_card* cards; ///< of a gallery, card_count of them; must outlive the viewer
+    const cal_viewer_card* cards; ///< of a gallery, card_count of them
     int card_count;               ///< 0: no gallery
     bool gallery;                 ///< the page begins with it
     const char* upload;           ///< folder for models that are dropped onto the page; NULL: none may be
-    const char* note;             ///< said at first; NULL: nothing
-    const char* token; ///< shown by whoever changes something: 16 to 64 letters, digits, - or _; NULL: a new random one
+    const char* note;             ///< what the page says when it opens; NULL: nothing
+    /// What a page must have to change something (cal_viewer_address): 16 to 64 letters, digits, - or _; NULL: a new random one.
+    const char* token;
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);

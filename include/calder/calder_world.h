@@ -19,6 +19,7 @@ extern "C" {
 #pragma GCC visibility push(default) // what is declared here is all that a shared library shows
 #endif
 
+/// Bodies that collide, their callbacks and their history.
 typedef struct cal_world cal_world;
 
 /// A body of a world: a small value, to be copied. One that is stale (the body was removed) or another world's is an error
@@ -126,8 +127,8 @@ cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, c
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error);
 /// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
-/// outlive the world. The world's gravity acts on it, not the model's. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
-/// they are open there, the multibody is projected onto them (cal_world_report.start_moved).
+/// outlive the world. The world's gravity acts on it, not the model's. Bodies of the ground become one fixed body. slots: as for a body.
+/// Constraints hold from the start: where they are open there, the multibody is projected onto them (cal_world_report.start_moved).
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
 /// The q and v that a new multibody begins with, instead of the model's; each may be NULL.
@@ -226,7 +227,7 @@ cal_status cal_world_constraint_error(const cal_world* world, double* error, dou
 
 /// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from cal_world_time on, until
 /// cal_world_release. On a free body the torque about its centre stays what it is now, in the body's axes: renew it where it
-/// turns. A body that does not move does not mind. Each may be NULL: zero.
+/// turns. Without effect on a body that does not move. Each may be NULL: zero.
 cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
                           const double point[3], cal_error* error);
 cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets all pushes, and what callbacks set
@@ -310,15 +311,15 @@ typedef struct cal_world_report {
     double momentum[6];        ///< linear, and angular about the world's origin
     uint64_t hash;             ///< over the bits of time and all states
 } cal_world_report;
-/// Where energy came from and went since the first advance (calder.h). What is added and removed takes its energy along. Inside a step of
-/// a contact group, what is missing counts as lost.
+/// Where energy came from and went since the first advance (as cal_sim_balance). What is added and removed takes its energy along. Inside
+/// a step of a contact group, what is missing counts as lost.
 cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 /// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
-/// What a world, advanced to a time, would take on so many processors: it is divided among them, and they run one after the other on
-/// the calling core. The report has domains_s, busiest_s and between_s of that advance: with a core each, where idle ones help, it would take the last two
-/// together; largest_s and between_s together are what no number of processors goes below. domains is 0 where a world has too few bodies to divide, or gains less than a tenth, and so stays on one core. Afterwards the world
-/// goes on as before. At most 1024 processors.
+/// What a world, advanced to a time, would take on so many processors, 1024 at most: it is divided among them, and they run one after
+/// the other on the calling core. The report is of that advance. With a core each, where idle ones help, it would take busiest_s +
+/// between_s; no number of processors goes below largest_s + between_s. domains is 0 where a world has too few bodies to divide, or
+/// gains less than a tenth, and so stays on one core. Afterwards the world goes on as before.
 cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error);
 
 /// Of a simulation of a model: the model's body that a body of its world is; CAL_GROUND: one that does not move.
@@ -370,12 +371,15 @@ cal_status cal_sim_contacts(cal_sim* sim, cal_contact_point* out, int capacity, 
 
 // --- Scenes -------------------------------------------------------------------------------------------------------------
 
-/// Makes a world of a scene's specification, "name" or "name:key=value,…"; def may be NULL: the scene's own. Of def, loop, step,
-/// the names and the debugging aids are used; restitution and friction where they are not negative.
+/// Makes a world of a scene's specification, "name" or "name:key=value,…"; def may be NULL: the defaults. What the scene gives itself
+/// (restitution, friction, the gravity of "atoms", the checks of "avalanche") stands in the place of what def has, but for a restitution
+/// and a friction in def that are not negative.
 cal_status cal_world_generate(const char* specification, const cal_world_def* def, cal_world** out, cal_error* error);
-/// One scene's name, its parameters as text, and how long the paper ran it, s; NULL and 0 past the last one.
+/// One scene's name; NULL past the last one.
 const char* cal_scene_name(int index);
+/// Its parameters with defaults and meanings, as text; NULL past the last one.
 const char* cal_scene_help(int index);
+/// How long the paper ran it, s; 0 past the last one.
 double cal_scene_duration(int index);
 
 #if defined(__GNUC__)

@@ -440,7 +440,7 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
         return status;
     }
     // What a joint and exchanges take on 16 cores of a present processor; calder plan measures them. A hand-over takes 0.25 µs, and the
-    // last of 15 others has what all read after 1.2 µs (docs/performance.md): 4 × 0.25 µs, of which 4 × 0.95 / 15 µs keep the sender.
+    // last of 15 others has what all read after 1.2 µs (docs/experiments.md): 4 × 0.25 µs, of which 4 × 0.95 / 15 µs keep the sender.
     // 16 threads that show each other 27 numbers take 2.0 µs, 5 numbers 0.7 µs: 0.029 µs for each of the 3 further cache lines, of
     // which 32 numbers are four.
     machine->base.costs = (cal_costs){.compute = 20e-9, .message = 1.0e-6, .send = 0.25e-6, .read = 0.116e-6};

@@ -126,7 +126,7 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
                   {"asleep", w->asleep},
                   {"peak_states", w->peak_states},
                   {"domains", w->domains},
-                  {"processors", w->processors},
+                  {"domain_processors", w->processors},
                   {"windows", w->windows},
                   {"runs", w->runs},
                   {"handed_over", w->handed_over}};

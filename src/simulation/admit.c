@@ -3,6 +3,7 @@
 // At the start everything is new. Later what has begun stays where it is, and only what is new is moved. What cannot be taken in
 // stays new, and the world is as it was.
 #include "base/memory.h"
+#include "model/angle.h"
 #include "simulation/flow.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -18,6 +19,7 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PARTED 1e-6                             // of a reach: the gap that --separate leaves
@@ -93,11 +95,34 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
     return CAL_OK;
 }
 
+typedef struct numbered_pair {
+    uint64_t key;
+    int pair;
+} numbered_pair;
+
+static int order_of_keys(const void* a, const void* b) {
+    const uint64_t x = ((const numbered_pair*)a)->key, y = ((const numbered_pair*)b)->key;
+    return x < y ? -1 : x > y;
+}
+
+// Pairs that are to be looked at, *count of them: where bodies end depends on who is moved first. At the start the table is in the order in which boxes were
+// put there; later which pair has which number depends on what was there before, and how often it was taken back. NULL: no memory.
+static numbered_pair* list_new(const cal_world* world, int* count) {
+    numbered_pair* list = cal_allocate((size_t)world->table.pair_count + 1, sizeof *list);
+    *count = 0;
+    for (int i = 0; list != NULL && i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        if (has_new(world, pair)) list[(*count)++] = (numbered_pair){cal_pair_key(pair->body[0], pair->body[1]), i};
+    }
+    if (list != NULL && world->started) qsort(list, (size_t)*count, sizeof *list, order_of_keys);
+    return list;
+}
+
 // looks: at all pairs, before anybody was moved; may be NULL.
-static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
-                                    cal_error* error) {
-    *found = (overlaps){0};
-    for (int i = 0; i < world->table.pair_count; i++) {
+static cal_status look_at_listed(cal_world* world, bool move, const cal_first_look* looks, const numbered_pair* list,
+                                 int count, overlaps* found, cal_error* error) {
+    for (int k = 0; k < count; k++) {
+        const int i = list[k].pair;
         const cal_pair* pair = &world->table.pairs[i];
         if (looks == NULL) cal_fetch_pairs(world, i);
         if (!has_new(world, pair)) continue;
@@ -122,6 +147,18 @@ static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first
         found->deepest = fmax(found->deepest, depth);
     }
     return CAL_OK;
+}
+
+static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
+                                    cal_error* error) {
+    int count;
+    *found = (overlaps){0};
+    numbered_pair* list = list_new(world, &count);
+    if (list == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
+    const cal_status status = look_at_listed(world, move, looks, list, count, found, error);
+    cal_free(list);
+    return status;
 }
 
 // A fixed body, whose box is for good; who is near it is found from here on where nobody else looks for it.
@@ -156,17 +193,22 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
 
 // Links of one multibody that overlap pass through each other.
 static cal_status leave_out_links(cal_world* world, cal_error* error) {
-    for (int i = 0; i < world->table.pair_count; i++) {
-        const cal_pair* pair = &world->table.pairs[i];
+    int count;
+    numbered_pair* list = list_new(world, &count);
+    cal_status status = CAL_OK;
+    if (list == NULL)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
+    for (int k = 0; status == CAL_OK && k < count; k++) {
+        const cal_pair* pair = &world->table.pairs[list[k].pair];
         if (!has_new(world, pair) || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
             continue;
         cal_separation gap;
         double depth, size;
-        cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
-        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, i, depth, error);
-        if (status != CAL_OK) return status;
+        status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
+        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, list[k].pair, depth, error);
     }
-    return CAL_OK;
+    cal_free(list);
+    return status;
 }
 
 // Bodies that were moved apart may meet others, so all boxes are made anew in every round.
@@ -252,36 +294,44 @@ static double smallest_moving(const cal_world* world, double* fastest) {
     return size;
 }
 
-// Whether nothing but gravity moves a multibody: no motor, spring, tendon, medium, prescribed motion or callback. Dampers, dry friction and
-// rigid stops only make it slower.
-static bool is_passive(const cal_multibody* m) {
+// Whether what moves a multibody is known before: gravity, springs and motors of joints. No tendon, medium, prescribed motion or callback. Dampers,
+// dry friction and rigid stops only make it slower.
+static bool is_known(const cal_multibody* m) {
     const cal_model* model = m->engine->model;
-    bool passive = m->first_callback == 0 && model->actuator_count == 0 && !cal_model_has_coupled_forces(model) &&
-                   !cal_model_is_moved(model);
-    for (int i = 0; passive && i < model->node_count; i++)
-        passive = model->nodes[i].stiffness == 0.0 && !model->joints[model->nodes[i].joint].def->limited;
-    return passive;
+    bool known = m->first_callback == 0 && !cal_model_has_coupled_forces(model) && !cal_model_is_moved(model);
+    for (int i = 0; known && i < model->joint_count; i++)
+        known = !model->joints[i].def->limited || model->joints[i].rigid;
+    return known;
 }
 
-// A bound of the speed of any of its points at the start: all that turns may move what is as far away as all links are long together.
-static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
+static const double* start_of(const cal_multibody* m) {
+    return m->start != NULL ? m->start : m->engine->model->initial_q;
+}
+
+// All that turns may move what is as far away as all links are long together.
+static double lever_of(const cal_world* world, const cal_multibody* m) {
     const cal_model* model = m->engine->model;
-    const double *q = m->start != NULL ? m->start : model->initial_q,
-                 *v = m->start != NULL ? m->start + m->engine->q_count : model->initial_v;
-    double along = 0.0, turning = 0.0, lever = 0.0;
+    double lever = 0.0;
     for (int i = 0; i < model->body_count; i++) {
         const double* at = model->bodies[i].def->position;
         lever += sqrt(cal_dot3(at, at)) + size_of(&world->bodies[m->bodies[i]]);
     }
+    for (int i = 0; i < model->joint_count; i++)
+        if (model->joints[i].def->kind == CAL_PRISMATIC) lever += fabs(start_of(m)[model->joints[i].first_q]);
+    return lever;
+}
+
+// A bound of the speed of any of its points at the start.
+static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    const double* v = m->start != NULL ? m->start + m->engine->q_count : model->initial_v;
+    double along = 0.0, turning = 0.0;
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
         const double* rate = v + joint->first_v;
         switch (joint->def->kind) {
         case CAL_REVOLUTE: turning += fabs(rate[0]); break;
-        case CAL_PRISMATIC:
-            along += fabs(rate[0]);
-            lever += fabs(q[joint->first_q]);
-            break;
+        case CAL_PRISMATIC: along += fabs(rate[0]); break;
         case CAL_BALL: turning += sqrt(cal_dot3(rate, rate)); break;
         case CAL_FREE:
             along += sqrt(cal_dot3(rate, rate));
@@ -290,22 +340,41 @@ static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
         default: break;
         }
     }
-    return along + turning * lever;
+    return along + turning * lever_of(world, m);
+}
+
+// How much springs and motors accelerate any of its points: springs and servos that are put off by as much as at the start, by a radian, or
+// by what that moves the farthest point; and motors as their ranges allow. Each as if its joint were the only one that moves.
+static double push_of(const cal_world* world, const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    const double lever = lever_of(world, m);
+    double far = lever;
+    for (int i = 0; i < model->node_count; i++) {
+        const cal_node* node = &model->nodes[i];
+        if (node->kind == CAL_BALL) far = fmax(far, CAL_PI * lever);
+        if (node->kind != CAL_REVOLUTE && node->kind != CAL_PRISMATIC) continue;
+        const double q = start_of(m)[model->joints[node->joint].first_q],
+                     off = fmax(fabs(q), fabs(q - node->spring_reference));
+        far = fmax(far, node->kind == CAL_REVOLUTE ? lever * off : off);
+    }
+    return model->push.springs * far + model->push.motors[0] * lever + model->push.motors[1];
 }
 
 // How often groups are checked, where the user does not say: 100 times per second, and more rarely where everything is larger and slower
-// than that needs, and no multibody is driven. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
+// than that needs, and what drives multibodies is known. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
 // at the start gets on by no more than half a size, and what is driven goes no further than both.
 static double rate_of_start(const cal_world* world) {
-    double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest;
+    double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest, push = 0.0;
     const double size = smallest_moving(world, &fastest);
     if (!(g > 0.0 && size < (double)INFINITY)) return CHECKS_PER_SECOND;
     for (int i = 0; i < world->multibody_count; i++) {
         const cal_multibody* m = world->multibodies[i];
         if (m->stage == CAL_REMOVED) continue;
-        if (!is_passive(m)) return CHECKS_PER_SECOND;
+        if (!is_known(m)) return CHECKS_PER_SECOND;
         fastest = fmax(fastest, fastest_at_start(world, m));
+        push = fmax(push, push_of(world, m));
     }
+    g += push;
     for (int i = 0; i < world->body_count; i++) {
         const cal_world_body_def* def = &world->bodies[i].def;
         if (world->bodies[i].stage == CAL_REMOVED || def->motion != CAL_DRIVEN) continue;
@@ -382,20 +451,6 @@ static cal_status place_new(cal_world* world, cal_error* error) {
     return status;
 }
 
-// Groups go on from here: what they decide before a step, such as who joins, is decided anew after a rollback, and at times before
-// this one what is new was not there.
-static cal_status begin_groups(cal_world* world, cal_error* error) {
-    cal_status status = CAL_OK;
-    const int count = world->component_count;
-    for (int i = 0; status == CAL_OK && i < count; i++) {
-        const cal_component* c = &world->components[i];
-        if (c->ops == NULL || !c->ops->stepped || cal_component_has_ended(c) || cal_component_is_asleep(world, i))
-            continue;
-        status = cal_begin_segment(world, i, world->time, error);
-    }
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
-}
-
 // From here on it is one of the others.
 static cal_status begin_new(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
@@ -470,7 +525,9 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
     world->started = true;
     if (running) cal_world_set_rate(world);
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
-    if (status == CAL_OK && running) status = slower ? cal_world_begin_all(world, error) : begin_groups(world, error);
+    if (status == CAL_OK && running)
+        status = slower ? cal_world_begin_all(world, error) : cal_world_begin_groups(world, error);
+    if (status == CAL_OK && running) status = cal_world_update_changed(world, error);
     if (status == CAL_OK && cal_world_admit_energy(world) != CAL_OK)
         status = cal_fail(error, CAL_NOT_FINITE, "the energy of what is new is not known at %g s", world->time);
     if (status == CAL_OK) status = begin_new(world, error);

@@ -44,6 +44,18 @@ cal_status cal_world_begin_all(cal_world* world, cal_error* error) {
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }
 
+cal_status cal_world_begin_groups(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    const int count = world->component_count;
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->ops == NULL || !c->ops->stepped || cal_component_has_ended(c) || cal_component_is_asleep(world, i))
+            continue;
+        status = cal_begin_segment(world, i, world->time, error);
+    }
+    return status;
+}
+
 // --- Pushes -----------------------------------------------------------------------------------------------------------------
 
 cal_status cal_push_link(cal_world* world, int body, const double force[3], const double torque[3],

@@ -51,6 +51,9 @@ bool cal_world_set_speeds(cal_world* world);
 void cal_world_set_rate(cal_world* world);
 // Everything that moves begins anew at the world's time.
 cal_status cal_world_begin_all(cal_world* world, cal_error* error);
+// Of contact groups that are awake alone, after what is new has come, or what is removed has left them: what they decide before a step, such as who joins, is decided
+// anew after a rollback, and at times before this one what is new was not there, and what is gone was. Their changes are settled by the caller.
+cal_status cal_world_begin_groups(cal_world* world, cal_error* error);
 // Ends the pairs, boxes, events and the component of a body that has begun, or was about to: what it is made of stays.
 void cal_body_withdraw(cal_world* world, int body);
 void cal_component_remove(cal_world* world, int component);

@@ -116,6 +116,7 @@ static cal_status leave(cal_world* world, range bodies, int component, cal_error
     cal_status status = leave_groups(world, bodies, error);
     if (status == CAL_OK) status = end_periodic_hooks(world, bodies, error);
     if (status == CAL_OK && component >= 0) status = cal_rollback_to(world, component, world->time, error);
+    if (status == CAL_OK && component >= 0) status = cal_world_begin_groups(world, error);
     if (status == CAL_OK && cal_world_remove_energy(world, component) != CAL_OK)
         status = cal_fail(error, CAL_NOT_FINITE, "the energy of what is removed is not known at %g s", world->time);
     if (status != CAL_OK) return status;

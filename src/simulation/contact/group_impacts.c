@@ -4,11 +4,14 @@
 // time is that at which its gap is closed by the motion of the step itself: first of the step's whole solution, as a parabola, and where gaps are
 // not what that says, because what turns goes on circles, of the gaps at the end, by the secant. The next step begins with one impact of
 // all that touch.
+#include "math/vector.h"
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
-static const double instant = 1e-9;  // of an interval: an impact lasts no longer
-static const double nearest = 0.999; // of a step: one that has come too far is at least so much shorter
+static const double instant = 1e-9;   // of an interval: an impact lasts no longer
+static const double nearest = 0.999;  // of a step: one that has come too far is at least so much shorter
+static const double blink = 1e-6;     // of an interval: what moves in it nobody sees
+static const double shortest = 1e-15; // of a time: what is added to it and is not lost
 
 double cal_work_find_landing(const cal_group_work* w, const double* v, double h) {
     const double close = CAL_WORK_TOUCHING * w->group->length;
@@ -148,9 +151,48 @@ static void bound_strike(cal_group_work* w, const double* v, double interval) {
         for (int i = 0; i < 3; i++) p->rows[k].impulse[i] += share * (bounced[k][i] - p->rows[k].impulse[i]);
 }
 
-bool cal_work_strike(cal_group_work* w, const double* v, double interval) {
-    if (!set_strike_laws(w, v, interval, false)) return false;
+void cal_work_report_impacts(cal_group_work* w, double time, const double* v, double h) {
+    cal_group_report* report = w->report;
+    report->impact_count = w->struck;
+    for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        if (touch->stops || !(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
+        double u[3], frame[9];
+        cal_problem_velocity(&w->problem, touch, v, u);
+        const double closing = -u[0] - touch->drive[0];
+        if (touch->impact < 0.0 && closing <= w->group->bounce_speed) continue;
+        if (report->impact_count == report->impact_capacity) return;
+        cal_group_impact* impact = &report->impacts[report->impact_count++];
+        const double until = touch->impact >= 0.0 ? touch->impact : fmin(h, fmax(touch->gap, 0.0) / closing);
+        *impact = (cal_group_impact){
+            .time = time + until, .contact = w->cache.contacts[touch->contact], .bounces = touch->impact >= 0.0};
+        cal_contact_frame(impact->contact.normal, frame);
+        for (int i = 0; i < 3; i++)
+            for (int r = 0; r < 3; r++) impact->impulse[i] += frame[3 * r + i] * touch->impulse[r];
+    }
+}
+
+bool cal_work_strike(cal_group_work* w, double time, double* v) {
+    if (!set_strike_laws(w, v, w->interval, false)) return false;
     solve_strike(w, v, w->whole);
-    bound_strike(w, v, interval);
+    bound_strike(w, v, w->interval);
+    w->report->work += cal_work_driven(w);
+    cal_work_report_impacts(w, time, v, 0.0);
+    w->struck = w->report->impact_count;
+    for (int i = 0; i < w->group->v_count; i++) w->second[i] = w->whole[i] - v[i];
+    w->jolt = cal_group_speed(w->group, w->second);
+    memcpy(v, w->whole, (size_t)w->group->v_count * sizeof *v);
     return true;
+}
+
+cal_status cal_work_look_and_strike(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
+    const cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
+    if (status != CAL_OK || !cal_work_strike(w, time, v)) return status;
+    return cal_group_project(w->group, time, q, v, error);
+}
+
+double cal_work_after_hit(const cal_group_work* w, double time, double h) {
+    if (!(w->jolt > 0.0)) return h;
+    const double far = CAL_WORK_OVERLAP * w->group->length / w->jolt;
+    return fmin(h, fmax(fmin(blink * w->interval, far), shortest * fabs(time)));
 }

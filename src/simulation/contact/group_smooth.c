@@ -29,6 +29,11 @@ static const double a_[STAGES][STAGES] = {
 static const double c_[STAGES] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 static const double e_[STAGES] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
                                   -17253.0 / 339200, 22.0 / 525, -1.0 / 40}; // of order 5 less order 4
+// Of the way to its middle, of order 4 (Shampine).
+static const double middle_[STAGES] = {6025192743.0 / 30085553152.0,     0,
+                                       51252292925.0 / 65400821598.0,    -2691868925.0 / 45128329728.0,
+                                       187940372067.0 / 1594534317056.0, -1776094331.0 / 19743644256.0,
+                                       11237099.0 / 235043384.0};
 static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
 static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
 static const double soon = 1e-3;        // of the step: the same, where bodies are driven
@@ -43,7 +48,9 @@ double cal_smooth_longest(const cal_problem* p) {
     double longest = INFINITY;
     for (int i = 0; i < p->group->unit_count; i++)
         for (int n = p->first[i]; p->stiff[i] && n < p->first[i] + p->size[i]; n++) {
-            const double D = p->damping[n] / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
+            const int own = n - p->first[i];
+            const double more = p->resistance[i] != NULL ? p->resistance[i][own * (p->size[i] + 1)] : 0.0;
+            const double D = (p->damping[n] + more) / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
             if (D > 0.0 || K > 0.0) longest = fmin(longest, 2.0 / (D + sqrt(D * D + 4.0 * K)));
         }
     return longest;
@@ -95,7 +102,8 @@ static void find_speeds(const cal_smooth* s, const cal_contact_row* touch, const
     }
 }
 
-bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v) {
+bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v,
+                     bool touching) {
     const double length = s->group->length;
     double speed = 0.0;
     s->problem = p, s->cache = cache, s->rest = rest, s->count = 0;
@@ -104,7 +112,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = k < unit->lengths ? 1.0 : fmax(1.0, length);
+            const double weight = cal_member_slides(unit, k) ? 1.0 : fmax(1.0, length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
@@ -113,15 +121,16 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &cache->contacts[touch->contact];
-        if (!(touch->impulse[0] > 0.0)) continue;
-        if (fabs(touch->gap) > CAL_WORK_CLOSED * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS)
-            return false;
+        const bool near = fabs(touch->gap) <= CAL_WORK_CLOSED * length;
+        if (touching ? !near : !(touch->impulse[0] > 0.0)) continue;
+        if (!near || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
         double y[3];
         find_speeds(s, touch, v, true, y);
         if (-y[0] > CAL_WORK_STOPPING * speed) return false; // it is being hit
+        if (touching && y[0] > CAL_WORK_STOPPING * speed) continue;
         const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
-        const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
+        const bool sticks = touching || across < (1.0 - sliding) * touch->friction * touch->impulse[0];
         const bool slides = slip > (sticks ? CAL_WORK_STOPPING : sliding) * speed;
         // A stop has one row.
         rows += slides || touch->stops ? 1 : 3;
@@ -395,10 +404,13 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     double speed = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
+        const double* own = v + unit->first_v;
         double swept[SWEPT];
-        for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed,
-                         fabs(sweep(unit, v + unit->first_v, swept)[k]) * cal_member_weight(unit, k, s->group->length));
+        for (int k = 0; k < unit->v_count; k++) {
+            const double weight = cal_member_v_weight(unit, k, s->group->length);
+            speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
+            speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight); // what is less is what is left of spin
+        }
     }
     double h = speed > 0.0 ? along / speed : 1.0;
     if (s->group->driven_moves) h = fmin(h, soon * step);
@@ -471,15 +483,50 @@ static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
     return CAL_OK;
 }
 
-// Gaps as they were, and no speed across what is held. Tells where something else is hit.
+// What held contacts that slide do across, in the world's axes, at q as the problem was filled last; zero where it is none.
+static void find_slips(const cal_smooth* s, const double* v, double out[CAL_SMOOTH_CONTACTS][3]) {
+    for (int i = 0; i < s->count; i++) {
+        const cal_contact_row* touch = find(s, i);
+        double y[3] = {0.0}, frame[9];
+        if (touch != NULL && s->held[i].slides && !touch->stops) {
+            find_speeds(s, touch, v, true, y);
+            cal_contact_frame(s->cache->contacts[touch->contact].normal, frame);
+        } else
+            memset(frame, 0, sizeof frame);
+        for (int k = 0; k < 3; k++) out[i][k] = y[1] * frame[3 + k] + y[2] * frame[6 + k];
+    }
+}
+
+// When in the step the first of them stops, which has turned back at its end, by more than what sticks may slide by: by the secant of what it does
+// along where it began.
+static double find_stop(const cal_smooth* s) {
+    double ends[CAL_SMOOTH_CONTACTS][3], first = 1.0;
+    find_slips(s, s->v, ends);
+    for (int i = 0; i < s->count; i++) {
+        const double square = cal_dot3(s->slips[i], s->slips[i]), end = cal_dot3(ends[i], s->slips[i]);
+        if (end < -CAL_WORK_STOPPING * square) first = fmin(first, square / (square - end));
+    }
+    return first;
+}
+
+// Gaps as they were, and no speed across what is held. Tells where something else is hit, and when something stops.
 static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     for (int round = 0; round < 2; round++) {
         const cal_status status = fill(s, time, s->q, s->v, error);
         if (status != CAL_OK) return status;
+        if (round == 0) s->stops = find_stop(s);
         for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
+            const cal_contact_row* touch = &s->problem->rows[k];
+            double allowed = -s->landed;
             bool held = false;
-            for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
-            s->hits |= !held && s->problem->rows[k].gap < -s->landed;
+            for (int i = 0; i < s->count; i++) {
+                const int* body = s->held[i].body;
+                held |= find(s, i) == touch;
+                // Beside a point that is held as deep as it was.
+                if (body[0] == touch->body[0] && body[1] == touch->body[1])
+                    allowed = fmin(allowed, s->held[i].gap - s->landed);
+            }
+            s->hits |= !held && touch->gap < allowed;
         }
         *ok &= read_rows(s, s->v, true, s->right);
         if (!*ok) return CAL_OK;
@@ -504,11 +551,32 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     return close_loops(s, time, error);
 }
 
+// How far half-way the cubic through both ends is from where the method has its own middle, weighted as errors are.
+static double find_between(const cal_smooth* s, double h) {
+    const cal_group* group = s->group;
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
+            double middle = 0.0, end = 0.0;
+            for (int k = 0; k < STAGES; k++) {
+                middle += middle_[k] * s->rates[k][n];
+                end += a_[STAGES - 1][k] * s->rates[k][n];
+            }
+            // Both from q on.
+            const double cubic = 0.5 * end + 0.125 * (s->rates[0][n] - s->rates[STAGES - 1][n]);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
+            most = cal_larger(most, weight * h * fabs(middle - cubic));
+        }
+    }
+    return most;
+}
+
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
-    s->hits = false, s->pulls = -1;
+    s->hits = false, s->pulls = -1, s->stops = 1.0;
     memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
@@ -536,6 +604,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             continue;
         }
         if (!ok) return CAL_OK;
+        if (stage == 0) find_slips(s, s->v, s->slips);
     }
     double most = 0.0;
     s->work = 0.0;
@@ -545,16 +614,17 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_v, group->length);
+            const double weight = cal_member_v_weight(unit, n - unit->first_v, group->length);
             most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }
+    s->between = find_between(s, h);
     bool ok = true;
     const cal_status status = tidy(s, time + h, &ok, error);
     if (status == CAL_OK && ok) *miss = most / tolerance;

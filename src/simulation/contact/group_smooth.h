@@ -24,10 +24,14 @@ typedef struct cal_smooth {
     double turned[CAL_SMOOTH_UNITS][3]; // of free bodies: the sum of ω in the step, in their axes
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
     double powers[7],
-        work;      // of bodies that are driven and of motions that are prescribed: in the stages, and in the step
-    int pulls;     // the held contact that would pull most; negative: none would
-    double landed; // for the caller to set: what is not held may overlap by so much at the end
-    bool hits;     // it overlaps by more
+        work;       // of bodies that are driven and of motions that are prescribed: in the stages, and in the step
+    int pulls;      // the held contact that would pull most; negative: none would
+    double between; // how far the cubic between both ends is from the way half-way, a share of the length
+    double landed;  // for the caller to set: what is not held may overlap by so much at the end
+    bool hits;      // it overlaps by more
+    double slips[CAL_SMOOTH_CONTACTS][3]; // of what slides, where the step begins
+    // The share of the step after which something that slides has stopped, and turned back; 1: nothing does.
+    double stops;
 } cal_smooth;
 
 // Doubles that it needs, and their place in memory; false: not enough. Groups that are too large need none.
@@ -37,8 +41,9 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena);
 // The longest step that joint forces allow an explicit method, by and large: (h D + h² K) / M is one.
 double cal_smooth_longest(const cal_problem* problem);
 // Whether the contacts of a solution press or are apart, and nothing in between; they are held from now on. The problem, the cache
-// and the memory that a look may take are the caller's.
-bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v);
+// and the memory that a look may take are the caller's. touching: what touches and does not part is held, whatever the solution says.
+bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v,
+                     bool touching);
 // A step of size h from (q, v); results are in s->q, s->v and s->work. *miss: an estimate of its error, over the tolerance; infinite where a
 // contact did what it may not.
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,

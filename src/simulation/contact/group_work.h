@@ -1,5 +1,6 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in six files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), what is hit in a step (group_impacts.c), energy (group_energy.c), and steps.
+// What the implicit integrator of contact groups works with (group_implicit.c), in eight files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), what is hit in a step
+// (group_impacts.c), energy (group_energy.c), steps (group_trial.c, group_whole.c), and intervals.
 #pragma once
 #include "base/radix.h"
 #include "simulation/contact/contact_problem.h"
@@ -66,6 +67,7 @@ typedef struct cal_group_work {
         turned; // each unit: by how much it turned in the step, as its axes were (3); of what is followed without spin
     double nutation;   // how fast the fastest of these nutates: steps that are not smooth must resolve it
     double interval;   // the length of the interval that the step is in
+    double between;    // how far cubics between both ends of a smooth step of free bodies are from their ways
     double wished;     // how long the step would have been, but for what lands and is hit
     bool asked;        // whether something is hit where the step begins
     int struck;        // impacts before the step
@@ -145,8 +147,17 @@ double cal_work_find_overshoot(const cal_group_work* work, const cal_contact_cac
                                double h);
 // Of the length: what overlaps by less at the end of a step has come to touch there.
 #define CAL_WORK_LANDED 1e-7
-// Whether contacts or stops that touch are approached; `whole` is then v after impacts of all of them at once. Steps are in an interval of a length.
-bool cal_work_strike(cal_group_work* work, const double* v, double interval);
+// Where contacts that touch, or joints at their stops, are approached, all of them are hit at once, before the step: the convex problem without
+// forces and time, of the last look, from v to v. Contacts of multibodies as plastic impacts: what bounces there was an event of its own. Whether
+// something was hit; and the same with a look of its own.
+bool cal_work_strike(cal_group_work* work, double time, double* v);
+cal_status cal_work_look_and_strike(cal_group_work* work, double time, double* q, double* v, cal_error* error);
+// Between states bodies follow cubics, which do not turn round at once: how long a step of size h to a time is after a hit, so that the next
+// state comes before anything has gone further than what may overlap.
+double cal_work_after_hit(const cal_group_work* work, double time, double h);
+// Tells of contacts that began with a hit in the last solution, of size h from v: there was no force in them before, and they closed faster than
+// what bounces.
+void cal_work_report_impacts(cal_group_work* work, double time, const double* v, double h);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
 // at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);

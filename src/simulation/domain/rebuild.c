@@ -11,6 +11,7 @@
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"
+#include "simulation/event/loops.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"
@@ -78,6 +79,23 @@ static void take_stock(cal_world* whole) {
     }
 }
 
+// Where bodies of groups are at a time is known from the step over it: what was forgotten of groups is computed again, before somebody looks, or begins something
+// anew there.
+static cal_status catch_up(cal_world* whole, double time, cal_error* error) {
+    cal_status status = CAL_OK;
+    cal_progress_begin(whole);
+    for (int event; status == CAL_OK && (event = cal_events_first(&whole->events)) >= 0;) {
+        if (cal_events_due(&whole->events) > time) break;
+        whole->now = cal_events_due(&whole->events);
+        const cal_event_slot slot = whole->events.slots[event];
+        cal_events_schedule(&whole->events, event, (double)INFINITY, 0);
+        status = cal_progress_check(whole, &slot, whole->window, error);
+        if (status == CAL_OK) status = cal_event_process(whole, &slot, whole->now, error);
+    }
+    whole->now = time;
+    return status;
+}
+
 cal_status cal_rank_rebuild(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
     int *adopted = NULL, adopted_count = 0, capacity = 0;
@@ -98,7 +116,7 @@ cal_status cal_rank_rebuild(cal_domains* d, cal_error* error) {
         if (status == CAL_OK) status = cal_world_update_changed(whole, error);
     }
     cal_free(adopted);
-    return status;
+    return status == CAL_OK ? catch_up(whole, d->begin, error) : status;
 }
 
 // --- On all -------------------------------------------------------------------------------------------------------------------------

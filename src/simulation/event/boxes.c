@@ -16,6 +16,9 @@
 // for impacts, again with each box.
 #define LEAST_WAY 0.5
 #define LEAST_SEARCHED_WAY 1.5
+// Of the time in which a box fills its cell, what is left of it at least where the box holds a past as well. One that ends sooner is made twice in that time; one
+// that is longer than its cell has everybody else look through two levels, which costs as much.
+#define LEAST_LEFT 0.5
 #define FILLED                                                                                                         \
     (1.0 -                                                                                                             \
      0x1p-10) // of that power of two: ends are rounded, and a box that is longer by that goes where nobody else is
@@ -87,9 +90,16 @@ cal_status cal_box_of_flight(cal_world* world, int body, double from, double to,
     return CAL_OK;
 }
 
+// How long a way of a length takes at a speed, and as much as gravity adds: t (speed + g t) = way.
+static double time_of_way(double way, double speed, double g) {
+    return way > 0.0 ? 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way)) : 0.0;
+}
+
 // For how long a body is in a box that fills a cell of the broad phase: a longer one is looked for in twice as many of twice the size, a
-// shorter one ends sooner. turn: the most that it turns at, where a box is wider for that (sweep_flight).
-static double box_length(const cal_world* world, int body, double room, const double velocity[3], double turn) {
+// shorter one ends sooner. turn: the most that it turns at, where a box is wider for that (sweep_flight). past: a box about where it was that the box
+// holds as well; NULL: none.
+static double box_length(const cal_world* world, int body, double room, const double velocity[3], double turn,
+                         const cal_box* past) {
     const double reach = world->bodies[body].reach, interval = 1.0 / world->def.group_rate;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
     const double width = 2.0 * (reach + g * interval * interval + 2.0 * interval * reach * turn);
@@ -98,9 +108,14 @@ static double box_length(const cal_world* world, int body, double room, const do
     const double least = world->bodies[body].form == CAL_FORM_BALLS ? LEAST_WAY : LEAST_SEARCHED_WAY;
     int exponent;
     frexp(width + least * reach, &exponent);
-    const double way = FILLED * ldexp(1.0, exponent) - width - interval * speed;
-    // length (speed + g length) = way
-    const double most = way > 0.0 ? 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way)) : 0.0;
+    const double edge = FILLED * ldexp(1.0, exponent), begin = width + interval * speed;
+    double most = time_of_way(edge - begin, speed, g);
+    if (past != NULL) {
+        double left = most;
+        for (int i = 0; i < 3; i++)
+            left = fmin(left, time_of_way(edge - fmax(past->high[i] - past->low[i], begin), fabs(velocity[i]), g));
+        most = fmax(left, LEAST_LEFT * most);
+    }
     return fmax(fmin(most, room), fmin(CAL_SHORTEST_BOX * world->window, room));
 }
 
@@ -314,6 +329,11 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
     return begin_pairs(world, body, changes->began_count, time, error);
 }
 
+// From when on what comes back may be, before a time.
+static double since(const cal_world* world, double time) {
+    return world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time;
+}
+
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     const cal_presence here = cal_body_presence(world, body);
     const int component = cal_body_component(world, body, time);
@@ -323,12 +343,19 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
         cal_flight flight;
         cal_motion at;
         if (ops->single && cal_free_body_flight(world, body, time, time, &flight)) {
-            length = box_length(world, body, length, flight.velocity, flight.turn);
+            cal_box past;
+            const double from = since(world, time);
+            // What is searched for impacts, again with each box, has longer ones.
+            const bool more =
+                from < time && world->bodies[body].form == CAL_FORM_BALLS && world->def.loop == CAL_TIMEWARP;
+            const cal_status status = more ? sweep_past(world, body, from, time, &past) : CAL_OK;
+            if (status != CAL_OK) return status;
+            length = box_length(world, body, length, flight.velocity, flight.turn, more ? &past : NULL);
         } else { // how it is turned does not matter
             const cal_status status =
                 cal_body_failed(world, body, ops->motion(world, component, body, time, time, false, &at), time, error);
             if (status != CAL_OK) return status;
-            length = box_length(world, body, length, at.u, 0.0);
+            length = box_length(world, body, length, at.u, 0.0, NULL);
             if (ops->ahead != NULL) length = ops->ahead(world, component, time, length);
         }
     }
@@ -336,8 +363,7 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
-    return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time, time,
-                    *here.box_end, began, error);
+    return move_box(world, body, since(world, time), time, *here.box_end, began, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {

@@ -44,6 +44,7 @@ typedef struct cal_multibody_model {
     double *mass, *factor; // v × v each
     double* work;          // 12 (q + v)
     double* scale;         // of errors of q and v
+    int* length_at;        // of each of q, and of v: whose scale in q its lengths have, −1: an angle
     // Of a model with constraints: those that the state at hand says are active, and their rows there (multibody_loops.c).
     int constraint_count;
     cal_constraints* constraints; // NULL: the model has none

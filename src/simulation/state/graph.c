@@ -238,8 +238,8 @@ static void undo_callback(cal_world* world, const cal_saved_state* knot) {
 }
 
 // Takes back the collisions that made a state which was just deleted, with those inside a group's step to it. Those up to where the group
-// begins anew have happened, and go with the state that it begins with. What is before GVT is written down for good
-// (contact/fusion.c), and numbers of junctions from then are used again.
+// begins anew have happened, and go with the state that it begins with, also where that is before a state with which it had begun anew in the same
+// step. What is before GVT is written down for good (contact/fusion.c), and numbers of junctions from then are used again.
 static void forget_collisions(cal_world* world, int component, const cal_saved_state* knot) {
     const cal_queue* queue = &world->components[component].queue;
     if (world->log.tail == world->log.head) return;
@@ -249,10 +249,11 @@ static void forget_collisions(cal_world* world, int component, const cal_saved_s
     }
     const double begin = fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt);
     const int group = cal_log_group(component);
-    if (world->beginning == component + 1 && knot->junction >= 0)
-        cal_log_pass(&world->log, knot->junction, group, begin, world->begins);
+    const bool anew = world->beginning == component + 1;
+    if (anew && knot->junction >= 0) cal_log_pass(&world->log, knot->junction, group, begin, world->begins);
     if (knot->junction >= 0) cal_log_forget(&world->log, knot->junction, begin, knot->time);
-    if (knot->kind == CAL_SEGMENT) cal_log_forget(&world->log, group, begin, knot->time);
+    const double stays = anew ? nextafter(world->begins, (double)INFINITY) : begin;
+    if (knot->kind == CAL_SEGMENT) cal_log_forget(&world->log, group, fmax(begin, stays), knot->time);
 }
 
 // Deletes the states of one queue from a number on and puts what they are linked to on the stack.

@@ -397,7 +397,13 @@ static void take_multibody(cal_multibody* m, cal_multibody_part* part) {
     cal_free(m->pushes);
     m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
     m->start_moved = part->start_moved;
-    memcpy(m->engine->scale, part->scale, (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double));
+    if (m->engine->current == m)
+        m->engine->current = NULL; // a system may hold the motion after another state of the same number
+    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double);
+    if (!cal_same_bits(m->engine->scale, part->scale, scales)) {
+        memcpy(m->engine->scale, part->scale, scales);
+        (void)cal_multibody_model_scale(m->engine); // there is room since the multibody was prepared
+    }
     part->pushes = NULL;
     for (int k = 0; k < m->known_count; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
 }
@@ -444,6 +450,7 @@ static void take_over(cal_world* world, cal_world_parts* p) {
     cal_world_set_rate(world); // of what there is now, and so on
     (void)cal_world_set_speeds(world);
     cal_world_count_bodies(world);
+    world->rebuilt = world->ranks != NULL; // each rank may have made the image of a world of its own
 }
 
 cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) {

@@ -1,0 +1,30 @@
+// A step of the implicit integrator of contact groups (group_implicit.c), in two files: the solution of the whole step (group_whole.c), and
+// how long and of which kind it is (group_trial.c).
+#pragma once
+#include "simulation/contact/group_work.h"
+
+// What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
+enum { CAL_STEP_HALVES = 2 };
+#define CAL_STEP_KINKED 0.125 // of the smallest step: a smooth one is not shorter
+#define CAL_STEP_TURNED 1.0   // rad: no step turns anything free further
+
+// The largest of |a scale_a − b scale_b| over the units, as angles.
+double cal_work_measure(const cal_group* group, const double* a, const double* b, double scale_a, double scale_b);
+
+// The whole step, or a better solution of it, in `whole`. Impacts of several restitutions at once could make energy of nothing: then none of
+// them bounces.
+void cal_whole_solve(cal_group_work* work, const double* v, double h, bool again);
+// By how much its velocities jump: what contacts changed that their forces before would not have. Leaves in `predicted` how the units move in
+// it, as the head of group_implicit.c says.
+double cal_whole_find_jump(cal_group_work* work, const double* v, double h);
+// What it does beside velocities: work, impulses, impacts.
+void cal_whole_take(cal_group_work* work, double time, const double* v, double h);
+// How deep bodies overlap after it, since their ways are not straight.
+cal_status cal_whole_find_depth(cal_group_work* work, double time, const double* q, double h, double* depth,
+                                cal_error* error);
+// The whole step again, with gaps as they are at its end. Returns whether it has taken no energy from nowhere.
+bool cal_whole_solve_bent(cal_group_work* work, const double* v, double h);
+
+// One step from a time, q and v, none of less than `smallest` but where something is come to: *h becomes its size, *next what to try after it.
+cal_status cal_trial_run(cal_group_work* work, double time, double* q, double* v, double smallest, double* h,
+                         double* next, cal_error* error);
