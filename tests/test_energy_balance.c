@@ -306,6 +306,31 @@ static void steady_motion_does_not_explode(void** state) {
     }
 }
 
+// Steps of what moves steadily are alike, and their errors add up.
+static void steady_motion_within_its_tolerance_does_not_explode(void** state) {
+    (void)state;
+    static const struct {
+        const char *model, *solver;
+        double tolerance, time;
+    } runs[] = {{"rail", "gear", 1e-4, 30.0}, {"rail", "gear", 1e-8, 10.0}, {"cart", "rkf", 1e-4, 3.0}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i].model);
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        cal_error error;
+        cal_energy_balance b;
+        def.solver = runs[i].solver, def.relative = def.absolute = runs[i].tolerance;
+        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        for (int frame = 1; frame <= 60; frame++) {
+            if (cal_sim_advance(sim, runs[i].time * frame / 60.0, &error)) fail_msg("%s", error.text);
+            assert_int_equal(cal_sim_balance(sim, &b), CAL_OK);
+            assert_false(b.exploded);
+        }
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
 static void the_balance_has_the_same_bits_on_lanes_and_threads(void** state) {
     (void)state;
     cal_model *plain = cal_test_model("tree:fanout=3,height=3"), *model = cal_test_dress(plain, 5);
@@ -435,6 +460,7 @@ int main(void) {
         cmocka_unit_test(a_push_does_force_times_way),
         cmocka_unit_test(a_loop_with_a_damper_balances),
         cmocka_unit_test(steady_motion_does_not_explode),
+        cmocka_unit_test(steady_motion_within_its_tolerance_does_not_explode),
         cmocka_unit_test(the_balance_has_the_same_bits_on_lanes_and_threads),
         cmocka_unit_test(the_balance_survives_snapshots_and_checkpoints),
         cmocka_unit_test(bad_numbers_give_a_line_and_keep_the_state),

@@ -388,12 +388,52 @@ static void a_track_runs_along_itself(void** state) {
     cal_model_destroy(model);
 }
 
+// Twice the inertia takes twice the forces to hold what moves alike: once more what bodies have beside their own, as a medium adds to them in an
+// implicit step, and once more the armature of joints.
+static void inertias_that_are_added_count_as_bodies_do(void** state) {
+    (void)state;
+    static const char* const names[] = {"scissor:n=40", "andrews", "a tower across x", "a tower across y",
+                                        "a tower of all"};
+    int kinds[3] = {0}; // closed in a plane, in space, and not in the order of the tree
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cal_model* model = i < 2 ? cal_test_model(names[i]) : i < 4 ? plane_tower((int)i - 2) : mixed_tower();
+        const size_t n = (size_t)model->v_count, nodes = (size_t)model->node_count;
+        double *q = cal_test_numbers((size_t)model->q_count), *v = cal_test_numbers(n), *qdd = cal_test_numbers(n),
+               *once = cal_test_numbers(n), *twice = cal_test_numbers(n), *armature = cal_test_numbers(n),
+               *more = cal_test_numbers(CAL_MASS_FACTOR_INERTIA * nodes);
+        cal_constraints* set = NULL;
+        assert_int_equal(cal_constraints_create(model, &set), CAL_OK);
+        cal_model_initial(model, q, v, NULL);
+        for (size_t k = 0; k < n; k++) qdd[k] = sin(1.0 + 2.3 * (double)k);
+        cal_constraints_hold(set, q, v, qdd, CAL_STABILIZE_NONE, 0.0, 0.0, once);
+        for (size_t k = 0; k < nodes; k++) {
+            static const int own[6] = {0, 7, 14, 1, 2, 8};
+            double I[36], *out = more + CAL_MASS_FACTOR_INERTIA * k;
+            cal_mass_factor_own(&model->nodes[k], set->motions[k].rotation, I);
+            for (int e = 0; e < 6; e++) out[e] = I[own[e]], out[15 + e] = I[21 + own[e]];
+            for (int e = 0; e < 9; e++) out[6 + e] = I[6 * (e % 3) + 3 + e / 3];
+            for (int d = 0; d < cal_kind_v(model->nodes[k].kind); d++)
+                armature[model->nodes[k].first_v + d] = model->nodes[k].armature;
+        }
+        set->tree.resisting = more, set->tree.added = armature;
+        cal_constraints_hold(set, q, v, qdd, CAL_STABILIZE_NONE, 0.0, 0.0, twice);
+        for (size_t k = 0; k < n; k++) twice[k] *= 0.5;
+        cal_test_expect_below(cal_test_largest_difference(once, twice, n), 1e-9 * cal_test_largest(once, n), "forces",
+                              names[i]);
+        kinds[!set->loops ? 2 : set->loop_factor->wide == CAL_LOOP_PLANE ? 0 : 1]++;
+        cal_constraints_destroy(set);
+        free(q), free(v), free(qdd), free(once), free(twice), free(armature), free(more);
+        cal_model_destroy(model);
+    }
+    assert_true(kinds[0] > 0 && kinds[1] > 0 && kinds[2] > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_assembly),       cmocka_unit_test(lets_go),
         cmocka_unit_test(redundant_rows_are_dropped), cmocka_unit_test(a_thousand_loops_run),
         cmocka_unit_test(a_step_has_all_forces),      cmocka_unit_test(a_net_obeys_newton),
-        cmocka_unit_test(a_track_runs_along_itself),
+        cmocka_unit_test(a_track_runs_along_itself),  cmocka_unit_test(inertias_that_are_added_count_as_bodies_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,11 +172,58 @@ static void test_rhombi_of_a_millimetre_are_followed_as_those_of_a_metre(void** 
     assert_true(small < 2 * large);
 }
 
+// A four-bar that falls, closed by a hinge at the ground: in any unit its loop is closed to the same part of its size, so that bdf takes as many evaluations.
+static int64_t follow_four_bar(double length, double* angle) {
+    static const double sizes[3] = {1.0, 1.6, 0.8}, turns[3] = {-0.7, 1.0, 2.6};
+    cal_builder* builder;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_builder_set_gravity(builder, (const double[3]){0.0, 0.0, -9.81});
+    double end[2] = {0.0, 0.0}, direction = 0.0; // x and z
+    int link = CAL_GROUND;
+    for (int i = 0; i < 3; i++) {
+        link = add_link(builder, link, i == 0 ? 0.0 : sizes[i - 1] * length, turns[i], sizes[i] * length);
+        direction += turns[i];
+        end[0] += sizes[i] * length * cos(direction), end[1] -= sizes[i] * length * sin(direction);
+    }
+    cal_constraint_def loop = cal_default_constraint_def();
+    loop.kind = CAL_LOOP_REVOLUTE;
+    loop.body[0] = link, loop.body[1] = CAL_GROUND;
+    loop.position[0][0] = sizes[2] * length, loop.position[1][0] = end[0], loop.position[1][2] = end[1];
+    for (int side = 0; side < 2; side++) loop.quaternion[side][0] = sqrt(0.5), loop.quaternion[side][1] = -sqrt(0.5);
+    cal_builder_add_constraint(builder, &loop);
+    cal_model* model;
+    cal_error error;
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_sim* sim = cal_test_open_sim(model, "bdf", 1e-9, NULL, 0.0);
+    cal_sim_report report;
+    cal_test_advance_sim(sim, 2.0 * sqrt(length));
+    cal_sim_get_report(sim, &report);
+    *angle = cal_sim_q(sim)[0];
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+    return report.evaluations;
+}
+
+static void test_small_loops_are_followed_as_large_ones(void** unused) {
+    (void)unused;
+    double large, small;
+    if (!cal_solver_help("bdf")) return;
+    const int64_t most = follow_four_bar(1.0, &large);
+    static const double lengths[] = {1e-3, 1e-4, 1e-5, 1e-6};
+    for (int i = 0; i < 4; i++) {
+        const int64_t taken = follow_four_bar(lengths[i], &small);
+        assert_true(taken < most + most / 2);
+        cal_test_expect_below(fabs(small - large), 1e-6, "angle", "a small four-bar");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mechanisms_have_the_accelerations_of_a_dense_solve),
         cmocka_unit_test(test_a_stewart_platform_has_the_accelerations_of_a_dense_solve),
         cmocka_unit_test(test_rhombi_of_a_millimetre_are_followed_as_those_of_a_metre),
+        cmocka_unit_test(test_small_loops_are_followed_as_large_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 #define _DEFAULT_SOURCE
 #include "place.h"
 #include "support.h"
+
+#include "base/random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +213,137 @@ static void what_is_moved_does_not_rest_where_it_turns_back(void** state) {
     }
 }
 
+// Three bars of 1 kg on hinges about y that rub, at these angles in the world: a crank and a coupler, and a rocker that meets the coupler's end.
+static cal_model* four_bar(const double length[3], const double angle[3], const double friction[3]) {
+    cal_builder* builder = cal_test_builder(9.81);
+    double end[2] = {0.0, 0.0}; // of the coupler, x and z
+    for (int i = 0; i < 2; i++) end[0] += length[i] * cos(angle[i]), end[1] -= length[i] * sin(angle[i]);
+    for (int i = 0; i < 3; i++) {
+        cal_body_def bar = cal_default_body_def();
+        cal_joint_def hinge = cal_default_joint_def();
+        const double turn = angle[i] - (i == 1 ? angle[0] : 0.0), l = length[i];
+        bar.parent = i == 1 ? 0 : CAL_GROUND, bar.mass = 1.0, bar.center[0] = 0.5 * l;
+        bar.position[0] = i == 0 ? 0.0 : i == 1 ? length[0] : end[0] - l * cos(angle[i]);
+        bar.position[2] = i == 2 ? end[1] + l * sin(angle[i]) : 0.0;
+        bar.quaternion[0] = cos(0.5 * turn), bar.quaternion[2] = sin(0.5 * turn);
+        bar.inertia[0] = 1e-3 * l * l, bar.inertia[1] = bar.inertia[2] = l * l / 12.0;
+        hinge.axis[1] = 1.0, hinge.axis[2] = 0.0, hinge.friction_loss = friction[i];
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &bar), &hinge);
+    }
+    cal_constraint_def pin = cal_default_constraint_def();
+    pin.kind = CAL_ROWS, pin.rows = CAL_ROW_X | CAL_ROW_Z, pin.body[0] = 1, pin.body[1] = 2;
+    pin.position[0][0] = length[1], pin.position[1][0] = length[2];
+    cal_builder_add_constraint(builder, &pin);
+    return cal_test_finish(builder);
+}
+
+// The hinges of a parallelogram turn alike, so that their limits add up: at 99 % of that it stays, at 101 % it falls, whoever has how much of them; and a file
+// knows how they share it.
+static void hinges_of_a_loop_hold_together(void** state) {
+    (void)state;
+    static const double length[3] = {1.0, 1.5, 1.0}, angle[3] = {-0.7, 0.0, -0.7};
+    static const double share[][3] = {{1.0, 1.0, 1.0}, {0.1, 5.0, 0.3}, {1.0, 0.0, 2.0}};
+    const double torque = 9.81 * 2.0 * cos(angle[0]); // weights at half of the cranks, and at their ends
+    for (int k = 0; k < 3 * SOLVERS; k++) {
+        const double *part = share[k % 3], sum = part[0] + part[1] + part[2];
+        const char* solver = solvers[k / 3];
+        if (!cal_solver_help(solver)) continue;
+        for (int falls = 0; falls < 2; falls++) {
+            double friction[3];
+            for (int i = 0; i < 3; i++) friction[i] = part[i] / sum * torque / (falls ? 1.01 : 0.99);
+            cal_model* model = four_bar(length, angle, friction);
+            cal_sim *sim = cal_test_open_sim(model, solver, 1e-8, NULL, 0.0),
+                    *read = cal_test_open_sim(model, solver, 1e-8, NULL, 0.0);
+            cal_error error;
+            char path[CAL_TEST_PATH];
+            cal_test_advance_sim(sim, 1.0);
+            if (falls)
+                assert_true(fabs(cal_sim_q(sim)[0]) > 1e-2);
+            else
+                cal_test_expect_below(cal_test_largest(cal_sim_q(sim), 3), 1e-12, "creep", solver);
+            cal_test_path(path, "held");
+            if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
+            unlink(path);
+            cal_test_advance_sim(sim, 1.2), cal_test_advance_sim(read, 1.2);
+            assert_true(cal_sim_hash(sim) == cal_sim_hash(read));
+            cal_sim_destroy(sim), cal_sim_destroy(read);
+            cal_model_destroy(model);
+        }
+    }
+}
+
+// Where a crank comes to the end of its way the others move on: it turns back, and does not rest. Friction takes what its way says.
+static void a_crank_that_rubs_turns_back_at_a_dead_point(void** state) {
+    (void)state;
+    static const double length[3] = {1.0, 1.6, 0.8}, angle[3] = {-0.7, 0.3147, -0.1872};
+    static const double friction[3] = {3.0, 0.0, 0.0}, second[3] = {0.0, 2.0, 1.0};
+    for (int i = 0; i < 2 * SOLVERS; i++) {
+        const char* solver = solvers[i % SOLVERS];
+        if (!cal_solver_help(solver)) continue;
+        const double* own = i < SOLVERS ? friction : second;
+        cal_model* model = four_bar(length, angle, own);
+        cal_sim* sim = cal_test_open_sim(model, solver, 1e-4, NULL, 0.0);
+        cal_energy_balance balance;
+        double before[3], lost = 0.0;
+        for (int step = 1; step <= 1000; step++) {
+            memcpy(before, cal_sim_q(sim), sizeof before);
+            cal_test_advance_sim(sim, 2e-3 * step);
+            for (int k = 0; k < 3; k++) lost += own[k] * fabs(cal_sim_q(sim)[k] - before[k]);
+        }
+        assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+        // The smooth law of implicit steps loses less while it turns back.
+        cal_test_expect_below(fabs(balance.loss - lost), 5e-3 * lost, "what friction takes", solver);
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
+// Bars one on the other from the ground to the ground, whose hinges rub more or less, pushed one way and back: some rest, some turn back at dead points.
+static void rings_that_rub_are_followed(void** state) {
+    (void)state;
+    enum { MOST = 7 };
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        cal_random random = {seed};
+
+        const int count = 3 + (int)(seed % 5);
+        const double strong = pow(10.0, cal_random_between(&random, -1.0, 1.0));
+        cal_builder* builder = cal_test_builder(9.81);
+        double end[2] = {0.0, 0.0}, angle = 0.0, length = 0.0, tau[MOST], back[MOST];
+        for (int i = 0; i < count; i++) {
+            cal_body_def bar = cal_default_body_def();
+            cal_joint_def hinge = cal_default_joint_def();
+            const double turn =
+                i == 0 ? cal_random_between(&random, -1.5, -0.8) : cal_random_between(&random, 0.1, 1.0);
+            bar.parent = i == 0 ? CAL_GROUND : i - 1, bar.position[0] = length;
+            length = cal_random_between(&random, 0.6, 1.2), angle += turn;
+            end[0] += length * cos(angle), end[1] -= length * sin(angle);
+            bar.quaternion[0] = cos(0.5 * turn), bar.quaternion[2] = sin(0.5 * turn);
+            bar.mass = cal_random_between(&random, 0.3, 2.0), bar.center[0] = 0.5 * length;
+            bar.inertia[1] = bar.inertia[2] = bar.mass * length * length / 12.0;
+            bar.inertia[0] = 0.01 * bar.inertia[1];
+            hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
+            hinge.friction_loss = strong * cal_random_between(&random, 0.0, 3.0);
+            cal_builder_add_joint(builder, cal_builder_add_body(builder, &bar), &hinge);
+            tau[i] = strong * cal_random_between(&random, -3.0, 3.0), back[i] = -tau[i];
+        }
+        cal_constraint_def pin = cal_default_constraint_def();
+        pin.kind = CAL_ROWS, pin.rows = CAL_ROW_X | CAL_ROW_Z, pin.body[0] = CAL_GROUND, pin.body[1] = count - 1;
+        pin.position[0][0] = end[0], pin.position[0][2] = end[1], pin.position[1][0] = length;
+        cal_builder_add_constraint(builder, &pin);
+        cal_model* model = cal_test_finish(builder);
+        for (int i = 0; i < 4; i++) {
+            cal_sim* sim = cal_test_open_sim(model, i % 2 ? "rkf" : "gear", i < 2 ? 1e-4 : 1e-8, NULL, 0.0);
+            assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
+            cal_test_advance_sim(sim, 1.0);
+            assert_int_equal(cal_sim_drive(sim, back, NULL, NULL), CAL_OK);
+            cal_test_advance_sim(sim, 2.0);
+            if (i >= 2) cal_test_expect_balanced(sim, "a ring");
+            cal_sim_destroy(sim);
+        }
+        cal_model_destroy(model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_below_the_limit_stays_and_above_it_slides),
@@ -217,6 +351,9 @@ int main(void) {
         cmocka_unit_test(blocks_go_together_until_friction_between_them_is_not_enough),
         cmocka_unit_test(a_chain_of_links_with_friction_falls_in_one_way),
         cmocka_unit_test(what_is_moved_does_not_rest_where_it_turns_back),
+        cmocka_unit_test(hinges_of_a_loop_hold_together),
+        cmocka_unit_test(a_crank_that_rubs_turns_back_at_a_dead_point),
+        cmocka_unit_test(rings_that_rub_are_followed),
         cmocka_unit_test(files_know_who_slides_and_stiction_can_be_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

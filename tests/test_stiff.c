@@ -1,8 +1,6 @@
 // Stiff joints: what joint forces fall by, and the solver that takes it at the end of its steps.
 #include "base/random.h"
 #include "calder/calder_world.h"
-#include "model/drag_slopes.h"
-#include "pass/drag.h"
 #include "pass/joint_law.h"
 #include "support.h"
 #include <math.h>
@@ -352,83 +350,6 @@ static void auto_knows_what_is_stiff(void** state) {
         }
 }
 
-// A cube of 0.1 m and 10⁻⁶ kg in a medium that is as viscous as honey; with a floor far below it.
-static cal_model* mote(double viscosity, bool touches) {
-    cal_builder* builder = NULL;
-    cal_model* model = NULL;
-    cal_body_def body = cal_default_body_def();
-    cal_joint_def joint = cal_default_joint_def();
-    cal_drag_def drag = cal_default_drag_def();
-    cal_shape_def ball = cal_default_shape_def(), floor = ball;
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    body.mass = 1e-6;
-    for (int i = 0; i < 3; i++) body.inertia[i] = 1e-9, drag.size[i] = 0.1;
-    joint.kind = CAL_FREE;
-    drag.body = ball.body = cal_builder_add_body(builder, &body);
-    cal_builder_add_joint(builder, drag.body, &joint);
-    cal_builder_add_drag(builder, &drag);
-    cal_builder_set_medium(builder, 1.0, viscosity, (const double[]){0.0, 0.0, 0.0});
-    ball.kind = CAL_SPHERE, ball.size[0] = 0.05;
-    floor.kind = CAL_PLANE, floor.position[2] = -5.0;
-    if (touches) cal_builder_add_shape(builder, &ball), cal_builder_add_shape(builder, &floor);
-    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
-    cal_builder_destroy(builder);
-    return model;
-}
-
-// What the drag of a medium makes of a light body: 3π β D / m is its rate, 10⁸ 1/s, and m g / (3π β D) the speed at which it sinks. An explicit method
-// took 10⁸ evaluations for a second.
-static void auto_knows_the_drag_of_a_medium(void** state) {
-    (void)state;
-    const double size = 0.1, pi = 3.14159265358979323846;
-    for (int kind = 0; kind < 3; kind++) {
-        const double viscosity = kind == 0 ? 1e-4 : 100.0, sinks = 1e-6 * 9.81 / (3.0 * pi * viscosity * size);
-        cal_model* model = mote(viscosity, kind == 2);
-        cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
-                *named = open_sim(model, kind == 0 ? "gear" : "auto", 1e-6, NULL);
-        advance(sim, 0.2);
-        advance(named, 0.2);
-        cal_sim_report report;
-        cal_sim_get_report(sim, &report);
-        assert_true(difference(sim, named, model) == 0.0);
-        assert_true(report.evaluations < 100000 && report.steps < 10000);
-        if (kind > 0) cal_test_expect_below(fabs(-cal_sim_v(sim)[2] / sinks - 1.0), 1e-5, "speed", "drag");
-        cal_test_expect_balanced(sim, "drag");
-        cal_sim_destroy(sim);
-        cal_sim_destroy(named);
-        cal_model_destroy(model);
-    }
-}
-
-// Slopes are what a box's forces fall by, to first order, along each of its axes; of an ellipsoid at least that.
-static void slopes_of_drag_are_its_derivatives(void** state) {
-    (void)state;
-    const cal_medium medium = {.density = 1.3, .viscosity = 0.02};
-    cal_drag_def drag = cal_default_drag_def();
-    cal_random random = {11};
-    for (int i = 0; i < 40; i++) {
-        double velocity[6], slopes[6];
-        drag.kind = i % 2 == 0 ? CAL_DRAG_BOX : CAL_DRAG_ELLIPSOID;
-        for (int k = 0; k < 3; k++) drag.size[k] = cal_random_between(&random, 0.1, 0.5);
-        for (int k = 0; k < 3; k++) drag.coefficients[k] = cal_random_between(&random, 0.0, 1.0);
-        drag.coefficients[3] = drag.coefficients[4] = 0.0; // lift
-        for (int k = 0; k < 6; k++) velocity[k] = cal_random_between(&random, -3.0, 3.0);
-        cal_drag_slopes(&drag, &medium, velocity, slopes);
-        for (int k = 0; k < 6; k++) {
-            const double h = 1e-5, middle = velocity[k];
-            double before[6], after[6];
-            velocity[k] = middle - h;
-            cal_drag_force(&drag, &medium, velocity, before);
-            velocity[k] = middle + h;
-            cal_drag_force(&drag, &medium, velocity, after);
-            velocity[k] = middle;
-            const double falls = (before[k] - after[k]) / (2.0 * h);
-            cal_test_expect_below(drag.kind == CAL_DRAG_BOX ? fabs(slopes[k] / falls - 1.0) : falls / slopes[k] - 1.0,
-                                  1e-6, "slope", "drag");
-        }
-    }
-}
-
 // A pendulum with a spring that nothing drives stays where it hangs, also above a floor that it might touch: no step leaves an oscillation that
 // the next ones have to follow, a million of them in 20 ms.
 static void a_stiff_spring_at_rest_stays_so_above_a_floor(void** state) {
@@ -477,8 +398,6 @@ int main(void) {
         cmocka_unit_test(a_force_that_jumps_is_seen),
         cmocka_unit_test(a_stiff_stop_is_met),
         cmocka_unit_test(loops_are_as_cheap_as_trees),
-        cmocka_unit_test(auto_knows_the_drag_of_a_medium),
-        cmocka_unit_test(slopes_of_drag_are_its_derivatives),
         cmocka_unit_test(a_stiff_spring_at_rest_stays_so_above_a_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

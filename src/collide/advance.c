@@ -7,9 +7,11 @@
 //
 // A body's origin moves by u τ + a τ²/2 and at most s τ²/2 more, where a + s hold its acceleration. A point at r from it turns by
 // R(τ) r. With ω now and |ω̇| ≤ α, R(τ) differs from a turn at the constant rate ω by an angle of at most α τ²/2; and that turn
-// has a Taylor series, whose third-order remainder is at most |ω|³ |r| τ³/6:
+// has a Taylor series, whose third-order remainder along n is at most ω² |n×ω| |r| τ³/6:
 //
-//     n·R(τ) r ≥ m(τ)·r − (α + |ω|³ τ/3) |r| τ²/2,    m(τ) = n + τ n×ω + ½ τ² ((n·ω) ω − ω² n).
+//     n·R(τ) r ≥ m(τ)·r − (α + ω² |n×ω| τ/3) |r| τ²/2,    m(τ) = n + τ n×ω + ½ τ² ((n·ω) ω − ω² n).
+//
+// Only what of n is across ω turns, so what spins on a plane about its normal is seen as it is.
 //
 // m is a vector polynomial. On [0, h] it is a mean of its Bernstein coefficients m₀ = n, m₁, m₂ with weights that are not
 // negative, and the least value of a sum is not less than the sum of the least values:
@@ -23,11 +25,18 @@
 // Where faces and edges lie along n, one direction does not separate them for long: an edge that turns dips below the plane at
 // one of its ends at once, though nothing is there. Then n may go along, n(τ) = n + τ ν: any direction of any length will do, as
 // long as F stays above zero. That adds ν to n×ω in m, 2 ν×ω to its quadratic term, and to the motion of the origins, whose
-// difference is d, τ ν·d + τ² ν·ḋ. It also makes remainders longer by 1 + |ν| h, adds |ν| (ω² + α) |r| τ³/2, and for a rounding by
+// difference is d, τ ν·d + τ² ν·ḋ. It also makes the remainder's n×ω longer by h |ν×ω|, adds (|ω| |ν×ω| + |ν| α) |r| τ³/2, and for a rounding by
 // ρ takes off ρ (|n(τ)| − 1) ≤ ρ ν² τ²/2, since ν is across n. Tried are ν = ω × n
 // of either body, which keeps n on its face, and for edges e of A and f of B the one that keeps n across both:
 //
 //     (n×ω_A + ν)·e = 0,    (n×ω_B + ν)·f = 0,    ν·n = 0.
+//
+// Where both are so near that even so a step turns them by next to nothing, as a rod whose two balls go round a third one without a gap, they are
+// looked at from a frame that turns at the rate ω of one of them, about its origin. That one stands still there, and the other one's origin, y from it, has
+//
+//     ẏ = ḋ − ω×d,    ÿ = d̈ − 2 ω×ḋ + ω×(ω×d),    |y⃛| ≤ 3 |ω×d̈| + 3 |ω| |ω×ḋ| + ω² |ω×d|,
+//
+// with d and ḋ as they become in h, and turns at a rate that is less by ω and changes by |ω×ω'| more.
 //
 // Of a driven body only a bound of every point's acceleration is known: then the Taylor series of its turn ends after ω, and that
 // bound is in s.
@@ -36,6 +45,8 @@
 enum { MOST_TRIALS = 8 };
 #define ENOUGH 0.95 // of the time that is wanted: less is left of a way to a root than a twentieth after each look
 #define TILT 1e-6   // rad: ends of an edge are told apart by a direction tilted by this
+#define SMALL 0.05  // rad: a step that turns a body by less is worth another look, from its own frame
+#define FURTHER 1.0 // rad: as far as it goes from there
 #define CLOSED 1e-3 // of what counts as touching: 1e-14 of a size there, which is what distances are good to
 
 typedef struct side {
@@ -48,6 +59,7 @@ typedef struct side {
 typedef struct advance {
     side sides[2];
     double speed, relative, slack; // of the origins to each other: velocity, acceleration, and what that may be off by
+    double third;                  // and the most of its derivative, of a frame that turns
     double horizon, touch;
     const cal_distance_cache* warm;
     cal_advance* out;
@@ -97,6 +109,12 @@ static void begin_piece(const side* s, const cal_convex* piece, double sign, con
     out->now = least_along(out, n, NULL);
 }
 
+static double length_across(const double a[3], const double b[3]) {
+    double c[3];
+    cal_cross3(a, b, c);
+    return sqrt(cal_dot3(c, c));
+}
+
 // What a piece adds to the second and third Bernstein coefficients of F on [0, h], where the direction is n + τ ν.
 static void add_piece(const piece_motion* p, const double n[3], const double nu[3], double h, double beta[3]) {
     const cal_sweep* sweep = p->side->sweep;
@@ -105,13 +123,14 @@ static void add_piece(const piece_motion* p, const double n[3], const double nu[
     double linear[3], quadratic[3], m[3];
     cal_cross3(n, w, linear);
     cal_cross3(nu, w, quadratic);
-    const double along = cal_dot3(n, w);
+    const double along = cal_dot3(n, w), across = rate * length_across(nu, w);
     for (int i = 0; i < 3; i++) {
         linear[i] += nu[i];
         quadratic[i] *= 2.0;
         if (!sweep->loose) quadratic[i] += along * w[i] - square * n[i];
     }
-    const double third = sweep->loose ? 0.0 : square * rate * (1.0 + drift * h) + 3.0 * drift * (square + sweep->twist);
+    const double third =
+        sweep->loose ? 0.0 : square * length_across(n, w) + (rate * h + 3.0) * across + 3.0 * drift * sweep->twist;
     beta[2] -= 0.5 * h * h * p->reach * (sweep->twist + h * third / 3.0);
     for (int i = 0; i < 3; i++) m[i] = n[i] + 0.5 * h * linear[i];
     beta[1] += least_along(p, m, NULL) - p->now;
@@ -142,7 +161,7 @@ static double time_along(const advance* v, const piece_motion pieces[2], const d
     }
     const double square = cal_dot3(nu, nu), drift = sqrt(square), speed = cal_dot3(n, du) + cal_dot3(nu, d);
     const double round = square * (pieces[0].piece->radius + pieces[1].piece->radius);
-    const double bend = cal_dot3(n, da) + 2.0 * cal_dot3(nu, du), third = 3.0 * fabs(cal_dot3(nu, da));
+    const double bend = cal_dot3(n, da) + 2.0 * cal_dot3(nu, du), third = v->third + 3.0 * fabs(cal_dot3(nu, da));
     double best = 0.0, h = horizon;
     for (int trial = 0; trial < MOST_TRIALS && h > best; trial++) {
         const double off = v->slack * (1.0 + drift * h) + h * third / 3.0 + round;
@@ -190,6 +209,45 @@ static bool follow_edges(const piece_motion pieces[2], const double n[3], double
     return true;
 }
 
+// How long they stay apart along n in a frame that turns with one of them; as far as `horizon`.
+static double time_in_frame(const advance* v, const piece_motion pieces[2], const double n[3], int which, double level,
+                            double horizon) {
+    static const double still[3] = {0.0, 0.0, 0.0};
+    const side *own = &v->sides[which], *other = &v->sides[1 - which];
+    if (own->sweep->loose || other->sweep->loose) return 0.0;
+    const double* w = own->sweep->w;
+    double d[3], du[3], a[3], drag[3], twice[3], inner[3], outer[3];
+    for (int i = 0; i < 3; i++) {
+        d[i] = other->pose->position[i] - own->pose->position[i];
+        du[i] = other->sweep->u[i] - own->sweep->u[i];
+        a[i] = other->sweep->acceleration[i] - own->sweep->acceleration[i];
+    }
+    cal_cross3(w, d, drag);
+    cal_cross3(w, du, twice);
+    cal_cross3(w, drag, inner);
+    cal_cross3(w, a, outer);
+    cal_sweep sweeps[2] = {*v->sides[0].sweep, *v->sides[1].sweep};
+    cal_sweep *frame = &sweeps[which], *moves = &sweeps[1 - which];
+    moves->twist += length_across(w, moves->w);
+    for (int i = 0; i < 3; i++) {
+        moves->u[i] = du[i] - drag[i];
+        moves->acceleration[i] = a[i] - 2.0 * twice[i] + inner[i];
+        moves->w[i] -= w[i];
+        frame->u[i] = frame->acceleration[i] = frame->w[i] = 0.0;
+    }
+    advance seen = *v;
+    piece_motion turned[2] = {pieces[0], pieces[1]};
+    for (int i = 0; i < 2; i++) {
+        seen.sides[i].sweep = &sweeps[i];
+        seen.sides[i].rate = sqrt(cal_dot3(sweeps[i].w, sweeps[i].w));
+        turned[i].side = &seen.sides[i];
+    }
+    const double rate = own->rate, A = sqrt(cal_dot3(outer, outer)), U = sqrt(cal_dot3(twice, twice)),
+                 D = sqrt(cal_dot3(drag, drag)), h = horizon;
+    seen.third = 3.0 * A + 3.0 * rate * (U + h * A) + rate * rate * (D + h * (U + 0.5 * h * A));
+    return time_along(&seen, turned, n, still, level, horizon);
+}
+
 static double safe_time(const advance* v, const piece_motion pieces[2], const double n[3], double level, double closing,
                         double horizon) {
     static const double still[3] = {0.0, 0.0, 0.0};
@@ -206,6 +264,9 @@ static double safe_time(const advance* v, const piece_motion pieces[2], const do
             break;
         best = fmax(best, time_along(v, pieces, n, nu, level, horizon));
     }
+    for (int i = 0; i < 2; i++)
+        if (v->sides[i].rate > 0.0 && best < ENOUGH * wanted && best * v->sides[i].rate < SMALL)
+            best = fmax(best, time_in_frame(v, pieces, n, i, level, fmin(horizon, FURTHER / v->sides[i].rate)));
     return best;
 }
 

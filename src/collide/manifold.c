@@ -23,6 +23,10 @@ static const double flush = 1e-9;
 // between two. A group leaves a millionth (contact/group_work.h).
 static const double unseen = 2e-7;
 
+// 1 − cos of half the angle between two of the eight. A face that leans so much that this is seen shows the deepest point and seven others, which go round
+// with it: it rolls. One that lies flat shows points that stay.
+static const double between_corners = 0.0761;
+
 // Normals whose cosine is so near to one are the same.
 static const double alike = 1e-6;
 
@@ -109,10 +113,12 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
     if (fabs(local[2]) >= face_cosine) {
         const double s = 0.70710678118654752, up = local[2] < 0.0 ? -1.0 : 1.0;
         const double circle[CAP_CORNERS][2] = {{1, 0}, {s, s}, {0, 1}, {-s, s}, {-1, 0}, {-s, -s}, {0, -1}, {s, -s}};
+        const bool rolls = r * rho * between_corners > unseen * view->piece->reach;
+        const double c = rolls ? local[0] / rho : 1.0, d = rolls ? local[1] / rho : 0.0;
         for (int k = 0; k < CAP_CORNERS; k++) {
             const int at = up > 0.0 ? k : CAP_CORNERS - 1 - k;
-            const double p[3] = {r * circle[at][0], r * circle[at][1], up * h};
-            add_corner(view, p, at, out);
+            const double *on = circle[at], p[3] = {r * (c * on[0] - d * on[1]), r * (d * on[0] + c * on[1]), up * h};
+            add_corner(view, p, rolls ? CAP_CORNERS + at : at, out);
         }
         const double normal[3] = {0.0, 0.0, up};
         cal_view_direction(view, normal, out->normal);

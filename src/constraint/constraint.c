@@ -158,6 +158,19 @@ static double find_length(const cal_model* model) {
     return square > 0.0 ? sqrt(square) : 1.0;
 }
 
+// All lengths together, which nothing is further apart than by them.
+static double find_unit(const cal_model* model) {
+    double sum = 0.0;
+    for (int n = 0; n < model->node_count; n++)
+        if (model->nodes[n].parent >= 0) sum += sqrt(cal_dot3(model->nodes[n].offset, model->nodes[n].offset));
+    for (int c = 0; c < model->constraint_count; c++) {
+        const cal_constraint_def* def = &model->constraints[c];
+        for (int side = 0; side < 2 && def->kind != CAL_COUPLING; side++)
+            if (def->body[side] != CAL_GROUND) sum += sqrt(cal_dot3(def->position[side], def->position[side]));
+    }
+    return sum > 0.0 ? fmin(sum, 1.0) : 1.0;
+}
+
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
     return cal_constraints_create_on(model, NULL, out);
 }
@@ -169,6 +182,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->model = model;
     set->closed = ROUNDING;
     set->length = find_length(model);
+    set->unit = find_unit(model);
     set->moved = cal_model_is_moved(model);
     set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
@@ -336,28 +350,34 @@ static double extent_of(const cal_constraints* set, int node, bool of_speed) {
     return larger_of(larger_of(own[0], own[1]), larger_of(own[2], own[3]));
 }
 
-// The largest of some rows' |φ| or |φ̇|; what is not a number counts as the largest.
+// Whether a row holds a turn, or a coupling, and no displacement.
+static bool is_turn(const cal_row* row) {
+    return row->node_count == 0 || (row->force[0][0] == 0.0 && row->force[0][1] == 0.0 && row->force[0][2] == 0.0);
+}
+
+// The largest of some rows' |φ| or |φ̇|, turns at the mechanism's size; what is not a number counts as the largest.
 static double most_open(const cal_constraints* set, int first, int end, bool of_speed) {
     double out = 0.0;
     for (int i = first; i < end; i++) {
-        const double size = fabs(of_speed ? set->rows[i].speed : set->rows[i].error);
+        double size = fabs(of_speed ? set->rows[i].speed : set->rows[i].error);
+        if (set->unit < 1.0 && is_turn(&set->rows[i])) size *= set->unit;
         if (!(size <= out)) out = size;
     }
     return out;
 }
 
 bool cal_constraints_are_closed(const cal_constraints* set) {
-    return most_open(set, 0, set->row_count, false) <= set->closed &&
-           most_open(set, 0, set->row_count, true) <= set->closed;
+    return most_open(set, 0, set->row_count, false) <= set->closed * set->unit &&
+           most_open(set, 0, set->row_count, true) <= set->closed * set->unit;
 }
 
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
 // it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular
-// position what is left open comes back divided by the square of the distance to it. Sizes are one at least: what is closed without
-// them is closed.
+// position what is left open comes back divided by the square of the distance to it. Sizes are one at least, of the mechanism's own unit: what is closed
+// without them is closed.
 // sized: sizes are those of the last call, from which they differ by a correction only.
 static double openness(const cal_constraints* set, bool of_speed, bool sized) {
-    double out = most_open(set, 0, set->row_count, of_speed);
+    double out = most_open(set, 0, set->row_count, of_speed) / set->unit;
     if (out <= set->closed) return out;
     out = 0.0;
     if (!sized && !set->paths) find_extents(set->model, set->motions, of_speed, set->extent);
@@ -368,7 +388,7 @@ static double openness(const cal_constraints* set, bool of_speed, bool sized) {
         for (int i = first; i < end; i++)
             for (int k = 0; k < set->rows[i].node_count; k++)
                 scale = larger_of(scale, extent_of(set, set->rows[i].node[k], of_speed));
-        scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
+        scale *= set->unit * fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
         const double open = most_open(set, first, end, of_speed) / scale;
         if (!(open <= out)) out = open;
     }

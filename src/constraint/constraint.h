@@ -118,6 +118,7 @@ typedef struct cal_constraints {
     double *ease,
         easiest; // of each row: how easily it is moved, the square of y for forces of size one, and moments of that times the length; the largest
     double length;    // of what is between joints, m: turns are compared with displacements by it
+    double unit;      // its size, m, 1 at most: what is closed in metres is so in it
     double* nearness; // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;      // of each row: it is one of turns only
     cal_row_rounding rounding;

@@ -128,6 +128,25 @@ CAL_WIDE_INLINE void own_plane_inertia(const cal_node* node, const double* Ra, c
     I->plane[PLANE_MAA] = I->plane[PLANE_MBB] = node->mass, I->plane[PLANE_MAB] = 0.0;
 }
 
+// I += what a medium adds to it in an implicit step (mass_factor.h): Θ, H by columns, M; Gᵀ is H. axes: of a plane (loop_factor.h).
+CAL_WIDE_INLINE void add_resisting(int wide, const int* axes, const double* own, inertia* I) {
+    static const int symmetric[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+    const double *H = own + 6, *M = own + 15;
+    if (wide == CAL_LOOP_PLANE) {
+        const int n = axes[0], a = axes[1], b = axes[2];
+        I->plane[PLANE_J] += own[n];
+        I->plane[PLANE_GA] += H[3 * a + n], I->plane[PLANE_GB] += H[3 * b + n];
+        I->plane[PLANE_MAA] += M[a], I->plane[PLANE_MBB] += M[b], I->plane[PLANE_MAB] += M[symmetric[a][b]];
+        return;
+    }
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++) {
+            I->J[j][i] += own[symmetric[i][j]];
+            I->G[j][i] += H[3 * i + j];
+            I->M[j][i] += M[symmetric[i][j]];
+        }
+}
+
 // I += Xᵀ I_child X with X = ((1, 0), (−s×, 1)), s the child's arm: M, G' = G − M s×, J + s× G' − Gᵀ s×.
 CAL_WIDE_INLINE void pull_spatial_inertia(const double* child, const double* s, inertia* I) {
     cal_four J[3], G[3], M[3], rows[3];

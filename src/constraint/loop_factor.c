@@ -265,6 +265,8 @@ CAL_WIDE_INLINE void compute_front(cal_loop_factor* f, int n, int kind, view v, 
     if (v.rows > 0)
         for (double* x = v.at->E; x < v.at->c; x++) *x = 0.0;
     begin_inertia(f, n, v.wide, motions, &I);
+    if (f->tree->resisting)
+        add_resisting(v.wide, f->axes, f->tree->resisting + CAL_MASS_FACTOR_INERTIA * (size_t)n, &I);
     for (int c = f->fronts[n].child; c >= 0; c = f->fronts[c].next) {
         pull_inertia(v.wide, all + each * (size_t)c, arm_of(f, v.wide, c), &I);
         if (f->fronts[c].rows > f->fronts[c].closed) pull_rows(f, c, &v);
@@ -528,6 +530,7 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
             for (int i = 0; i < SIX; i++)
                 a[i] += tree->axes[(size_t)(SIX * (node->first_v + d) + i)] * u[node->first_v + d];
         cal_mass_factor_own(node, motions[n].rotation, I);
+        if (tree->resisting) cal_mass_factor_spread(tree->resisting + CAL_MASS_FACTOR_INERTIA * (size_t)n, I);
         for (int i = 0; i < 3; i++) {
             own[i] = a[i], own[4 + i] = a[3 + i];
             force[i] = dot6(I + SIX * i, a), force[4 + i] = dot6(I + SIX * (3 + i), a);

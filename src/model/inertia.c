@@ -14,7 +14,7 @@
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
 //
-// D is the inertia that a damper, a spring or a servo in the joint moves, too, and what a medium holds a node by, which tells how fast they are.
+// D is the inertia that a damper, a spring, a servo or a motor in the joint moves, too, and what a medium holds a node by, which tells how fast they are.
 //
 // Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below
 // it, taken as one rigid body at the start position, along the joint.
@@ -31,6 +31,12 @@ static const double smallest_pivot = 1e-13; // relative to what was there before
 typedef struct inertia {
     double J[9], H[9], M[9];
 } inertia;
+
+// What all actuators of a joint do: how much their forces fall, and how large they are at most.
+typedef struct motors {
+    cal_slopes slopes;
+    double force;
+} motors;
 
 // What the children of one node have left for it.
 typedef struct arrival {
@@ -118,10 +124,10 @@ static void degrees_of(int kind, int* first, int* count) {
     *count = cal_joint_v_count((cal_joint_kind)kind);
 }
 
-// servo: how much the forces of the joint's actuators fall; drag: a medium's, for each of six degrees of freedom, NULL: there is none. fastest: at
-// least what they, a damper or a spring make of the inertia, 1/s.
+// drag: a medium's, for each of six degrees of freedom, NULL: there is none. fastest: at least what it, servos, a damper or a spring make of the
+// inertia, 1/s; push: the same of springs and motors (cal_model.push).
 static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full,
-                            cal_slopes servo, const double* drag, double* fastest) {
+                            const motors* servo, const double* drag, double* fastest, cal_model_push* push) {
     int first, count;
     degrees_of(node->kind, &first, &count);
     for (int degree = first; degree < first + count; degree++) {
@@ -129,9 +135,11 @@ static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* l
         const double D = diagonal(left, degree) + node->armature;
         if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature + size))) return false;
         eliminate(left, degree, D);
-        const double damping = node->damping + servo.damping + (drag != NULL ? drag[degree] : 0.0),
-                     stiffness = node->stiffness + servo.stiffness;
+        const double damping = node->damping + servo->slopes.damping + (drag != NULL ? drag[degree] : 0.0),
+                     stiffness = node->stiffness + servo->slopes.stiffness;
         *fastest = fmax(*fastest, fmax(damping / D, sqrt(stiffness / D)));
+        push->springs = fmax(push->springs, stiffness / D);
+        push->motors[degree / 3] = fmax(push->motors[degree / 3], servo->force / D);
     }
     return true;
 }
@@ -193,21 +201,35 @@ static cal_status fail_massless(const cal_model* model, const cal_node* node, ca
         joint, body);
 }
 
+static double larger_end(const double range[2]) { return fmax(fabs(range[0]), fabs(range[1])); }
+
+// The largest force of a motor whose joint rests at zero, whatever its control; infinite where that has no bound.
+static double largest_force(const cal_actuator_def* motor) {
+    const double gear = fabs(motor->gear);
+    if (motor->force_range[0] != motor->force_range[1]) return gear * larger_end(motor->force_range);
+    const bool plain = !motor->is_muscle && motor->activation == CAL_ACTIVATION_NONE && motor->gain_slope[0] == 0.0 &&
+                       motor->gain_slope[1] == 0.0 && motor->bias[1] <= 0.0 && motor->bias[2] <= 0.0;
+    if (!plain || (motor->gain != 0.0 && motor->control_range[0] == motor->control_range[1])) return (double)INFINITY;
+    return gear * (fabs(motor->gain) * larger_end(motor->control_range) + fabs(motor->bias[0]));
+}
+
 // Of all actuators of each joint; of a ball those of all its axes. NULL: no memory.
-static cal_slopes* add_servos(const cal_model* model) {
-    cal_slopes* servos = cal_allocate((size_t)model->joint_count + 1, sizeof *servos);
+static motors* add_servos(const cal_model* model) {
+    motors* servos = cal_allocate((size_t)model->joint_count + 1, sizeof *servos);
     for (int i = 0; servos != NULL && i < model->actuator_count; i++) {
-        if (model->actuators[i].joint < 0) continue; // of a tendon or a site
-        const cal_slopes own = cal_servo_slopes(&model->actuators[i]);
-        cal_slopes* sum = &servos[model->actuators[i].joint];
-        *sum = (cal_slopes){sum->damping + own.damping, sum->stiffness + own.stiffness};
+        const cal_actuator_def* motor = &model->actuators[i];
+        if (motor->joint < 0) continue; // of a tendon or a site
+        const cal_slopes own = cal_servo_slopes(motor);
+        motors* sum = &servos[motor->joint];
+        sum->slopes = (cal_slopes){sum->slopes.damping + own.damping, sum->slopes.stiffness + own.stiffness};
+        sum->force += largest_force(motor);
     }
     return servos;
 }
 
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
-    cal_slopes* servos = model->actuator_count > 0 ? add_servos(model) : NULL;
+    motors* servos = model->actuator_count > 0 ? add_servos(model) : NULL;
     double* drags = cal_model_has_drag(model) ? cal_drag_damping_of_nodes(model) : NULL;
     if ((model->actuator_count > 0 && servos == NULL) || (cal_model_has_drag(model) && drags == NULL)) {
         cal_free(servos);
@@ -215,6 +237,7 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for the check of inertias");
     }
     model->fastest_rate = 0.0;
+    model->push = (cal_model_push){0};
     bool choosing = model->rigid_inertia != NULL;
     for (int i = 0; i < model->joint_count; i++)
         choosing |= model->joints[i].def->limited && model->joints[i].limit_stiffness == 0.0;
@@ -232,9 +255,9 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         if (choosing) choose_stop(model, &model->joints[node->joint], node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
-        const cal_slopes servo = servos != NULL ? servos[node->joint] : (cal_slopes){0.0, 0.0};
+        const motors servo = servos != NULL ? servos[node->joint] : (motors){0};
         const double* drag = drags != NULL ? drags + 6 * (size_t)i : NULL;
-        if (!eliminate_joint(node, &own, &left, &full, servo, drag, &model->fastest_rate))
+        if (!eliminate_joint(node, &own, &left, &full, &servo, drag, &model->fastest_rate, &model->push))
             status = fail_massless(model, node, error);
         if (node->parent < 0 || status != CAL_OK) continue;
         arrival* siblings = stack_top(&waiting, node->depth);

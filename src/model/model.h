@@ -66,6 +66,12 @@ typedef struct cal_tendon_law {
     cal_joint joint; // of which def is the definition
 } cal_tendon_law;
 
+// What drives joints over the inertia that they move, at the start: the stiffness of springs and servos, 1/s²; and the greatest force of motors, of
+// joints that turn, rad/s², and that slide, m/s², infinite where one has no bound.
+typedef struct cal_model_push {
+    double springs, motors[2];
+} cal_model_push;
+
 struct cal_model {
     char* name;
     double gravity[3];
@@ -97,6 +103,7 @@ struct cal_model {
     // Of dampers, springs and servos of joints over the inertia that they move, and of a medium's drag over the mass that it holds, at the
     // start, 1/s.
     double fastest_rate;
+    cal_model_push push;
     uint32_t disabled; // CAL_PART_… that were left out
     bool can_touch;    // cal_model_can_touch
     int start;         // keyframe that the start values are from, or CAL_NONE

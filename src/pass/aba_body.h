@@ -227,6 +227,15 @@ LANE_INLINE void add_own(articulated* I, const double* constants, const double* 
              LOAD(constants, CAL_CONSTANT_MASS), load3(scratch, LANE(SCRATCH_N)), load3(scratch, LANE(SCRATCH_F)));
 }
 
+// What a medium adds to it in an implicit step (pass.h).
+#define add_resisting LANE(cal_add_resisting)
+LANE_INLINE void add_resisting(articulated* I, const double* resisting) {
+    const m3 H = load_columns(resisting, 6);
+    I->T = s3_add(I->T, load_symmetric(resisting, 0));
+    I->H = (m3){v3_add(I->H.x, H.x), v3_add(I->H.y, H.y), v3_add(I->H.z, H.z)};
+    I->M = s3_add(I->M, load_symmetric(resisting, 15));
+}
+
 // Moves an inertia by d: H′ = H + [d]× M, Θ′ = Θ − H [d]× + [d]× H′ᵀ, n′ = n + d × f.
 #define move LANE(cal_move)
 LANE_INLINE void move(articulated* I, v3 d) {

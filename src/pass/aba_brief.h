@@ -44,10 +44,12 @@ LANE_INLINE void brief_down(int kind, const cal_context* context, const cal_colu
 #define brief_up LANE(cal_brief_up)
 LANE_INLINE void brief_up(int kind, const cal_context* context, const cal_column* column) {
     articulated I = {0};
+    const bool resists = context->resisting != NULL;
     for (int i = column->block_count - 1; i >= 0; i--) {
         const place at = find_place(context, column, kind, CAL_ABA_BRIEF, i);
         const double* axes = brief_axes(context, column, i);
         add_own(&I, at.constants, at.scratch);
+        if (resists) add_resisting(&I, find_resisting(context, column, i));
         lane armature = LOAD(at.constants, CAL_CONSTANT_ARMATURE);
         if (at.implicit) armature = armature + LOAD(at.implicit, 0);
         joint_response own;

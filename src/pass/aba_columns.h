@@ -4,10 +4,12 @@
 
 #define inbound_run LANE(inbound_run)
 LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {
+    const bool resists = context->resisting != NULL;
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
+        if (resists) add_resisting(&I, find_resisting(context, column, i));
         inbound(kind, &I, at.force, at.constants, at.implicit, at.record, find_response(context, column, i));
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);

@@ -49,6 +49,14 @@ LANE_INLINE double* find_response(const cal_context* context, const cal_column* 
            (size_t)of.lane;
 }
 
+// What a medium adds to a node in an implicit step, where there is one (pass.h).
+#define find_resisting LANE(cal_find_resisting)
+LANE_INLINE const double* find_resisting(const cal_context* context, const cal_column* column, int step) {
+    const step_place of = find_step(column, step);
+    return context->resisting + (size_t)(column->first_block + of.block) * (CAL_RESISTING * CAL_WIDTH) +
+           (size_t)of.lane;
+}
+
 #define leave_accelerations LANE(cal_leave_accelerations)
 LANE_INLINE void leave_accelerations(double* response, v3 al, v3 a) {
     if (!response) return;

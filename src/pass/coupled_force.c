@@ -2,7 +2,6 @@
 #include "pass/coupled_force.h"
 #include "base/memory.h"
 #include "pass/body_frames.h"
-#include "model/drag_slopes.h"
 #include "pass/drag.h"
 #include "pass/joint_law.h"
 #include "math/rotation_vector.h"
@@ -25,10 +24,15 @@ cal_coupled* cal_coupled_create(const cal_model* model) {
     c->model = model;
     const size_t total = q_count + (6 + CAL_COUPLED_KINDS) * v_count + (2 + CAL_COUPLED_KINDS) * tendons +
                          nodes * (size_t)CAL_DOUBLES(cal_world_motion) + (1 + CAL_COUPLED_KINDS) * spatial;
+    const size_t resisting = cal_model_has_drag(model) ? nodes : 0;
     double* next = c->q = cal_allocate(total + 1, sizeof *next);
+    c->resistances = cal_allocate(resisting + 1, sizeof *c->resistances);
+    c->resisting = cal_allocate(CAL_RESISTING * resisting + 1, sizeof *c->resisting);
+    c->resisted = cal_allocate(resisting + 1, sizeof *c->resisted);
     c->pulls = cal_allocate((size_t)CAL_PULLS * count_parts(model) + 1, sizeof *c->pulls);
     c->first_pull = cal_allocate(tendons + 1, sizeof *c->first_pull);
-    if (next == NULL || c->pulls == NULL || c->first_pull == NULL) {
+    if (next == NULL || c->pulls == NULL || c->first_pull == NULL || c->resistances == NULL || c->resisting == NULL ||
+        c->resisted == NULL) {
         cal_coupled_destroy(c);
         return NULL;
     }
@@ -56,6 +60,9 @@ void cal_coupled_destroy(cal_coupled* c) {
     cal_free(c->q);
     cal_free(c->pulls);
     cal_free(c->first_pull);
+    cal_free(c->resistances);
+    cal_free(c->resisting);
+    cal_free(c->resisted);
     cal_free(c);
 }
 
@@ -526,26 +533,68 @@ static void find_thrust_slopes(cal_coupled* c, const double* control) {
     }
 }
 
-// Each component of a medium's force along its own axis.
-static void find_drag_slopes(cal_coupled* c) {
+// Of a medium's forces on all bodies of each node, in its axes.
+static void find_resistances(cal_coupled* c) {
     const cal_model* model = c->model;
+    memset(c->resistances, 0, (size_t)model->node_count * sizeof *c->resistances);
     for (int i = 0; i < model->kept.drag_count; i++) {
         const cal_drag_def* def = &model->kept.drags[i];
-        thrust own = {.common = -1, .node = {-1, -1}};
-        double rotation[9], velocity[6], slopes[6];
-        own.node[0] = place_frame(c, def->body, def->position, def->quaternion, rotation, own.origin[0]);
-        if (own.node[0] < 0) continue;
-        find_velocity(&c->motions[own.node[0]], rotation, own.origin[0], model->kept.medium.wind, velocity);
-        cal_drag_slopes(def, &model->kept.medium, velocity, slopes);
-        for (int k = 0; k < 6; k++) {
-            const double axis[3] = {rotation[k % 3], rotation[3 + k % 3], rotation[6 + k % 3]};
-            memset(own.force, 0, sizeof own.force);
-            memset(own.torque, 0, sizeof own.torque);
-            memcpy(k < 3 ? own.torque : own.force, axis, sizeof axis);
-            find_thrust_gradient(c, &own);
-            add_slopes(c, (cal_slopes){.damping = slopes[k]});
-        }
+        double rotation[9], origin[3], velocity[6];
+        const int node = place_frame(c, def->body, def->position, def->quaternion, rotation, origin);
+        if (node < 0) continue;
+        find_velocity(&c->motions[node], rotation, origin, model->kept.medium.wind, velocity);
+        cal_drag_add_slopes(model, def, velocity, &c->resistances[node]);
     }
+}
+
+void cal_coupled_resist(cal_coupled* c, double h) {
+    static const int own[6] = {0, 4, 8, 1, 2, 5}; // xx, yy, zz, xy, xz, yz
+    for (int n = 0; n < c->model->node_count; n++) {
+        double* out = c->resisting + CAL_RESISTING * (size_t)n;
+        cal_resistance turned;
+        cal_resistance_turn(&c->resistances[n], c->motions[n].rotation, &turned);
+        for (int i = 0; i < 6; i++) out[i] = h * turned.turning[own[i]], out[15 + i] = h * turned.moving[own[i]];
+        for (int i = 0; i < 9; i++) out[6 + i] = h * turned.coupling[3 * (i % 3) + i / 3];
+    }
+}
+
+// What resists the motion of node n, as it is in c->motions.
+static cal_spatial resisted(const cal_coupled* c, int n) {
+    const double *R = c->resisting + CAL_RESISTING * (size_t)n, *w = c->motions[n].angular, *v = c->motions[n].linear;
+    const double *T = R, *H = R + 6, *M = R + 15;
+    cal_spatial out;
+    out.angular[0] = T[0] * w[0] + T[3] * w[1] + T[4] * w[2], out.linear[0] = M[0] * v[0] + M[3] * v[1] + M[4] * v[2];
+    out.angular[1] = T[3] * w[0] + T[1] * w[1] + T[5] * w[2], out.linear[1] = M[3] * v[0] + M[1] * v[1] + M[5] * v[2];
+    out.angular[2] = T[4] * w[0] + T[5] * w[1] + T[2] * w[2], out.linear[2] = M[4] * v[0] + M[5] * v[1] + M[2] * v[2];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) out.angular[i] += H[3 * j + i] * v[j], out.linear[j] += H[3 * j + i] * w[i];
+    return out;
+}
+
+void cal_coupled_find_resistance(cal_coupled* c, double* out) {
+    const size_t count = (size_t)c->model->v_count;
+    cal_coupled_resist(c, 1.0);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < count; i++) c->v[i] = i == k ? 1.0 : 0.0;
+        move_nodes(c);
+        clear(c);
+        for (int n = 0; n < c->model->node_count; n++) c->wrenches[CAL_COUPLED_LOSS][n] = resisted(c, n);
+        sum_up(c);
+        memcpy(out + k * count, c->tau[CAL_COUPLED_LOSS], count * sizeof *out);
+    }
+}
+
+double cal_coupled_resisted_power(cal_coupled* c, const double* change) {
+    double power = 0.0;
+    if (!cal_model_has_drag(c->model)) return 0.0;
+    move_nodes(c);
+    for (int n = 0; n < c->model->node_count; n++) c->resisted[n] = resisted(c, n);
+    memcpy(c->v, change, (size_t)c->model->v_count * sizeof *change);
+    move_nodes(c);
+    for (int n = 0; n < c->model->node_count; n++)
+        power += cal_dot3(c->resisted[n].angular, c->motions[n].angular) +
+                 cal_dot3(c->resisted[n].linear, c->motions[n].linear);
+    return power;
 }
 
 // The slopes of joints' own motors are found elsewhere; here they become less where a range takes from them.
@@ -578,7 +627,7 @@ void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
         add_slopes(c, slopes);
     }
     find_thrust_slopes(c, control);
-    if (cal_model_has_drag(model)) find_drag_slopes(c);
+    if (cal_model_has_drag(model)) find_resistances(c);
     lessen_motor_slopes(c, control);
 }
 

@@ -20,6 +20,7 @@
 //   loss      dampers, dry friction, what stops differ from springs by; a medium at rest (drag.h)
 //   energy    springs, slack between two lengths, and the elastic part of stops; what carries weights
 #pragma once
+#include "model/drag_slopes.h"
 #include "model/tendon_path.h"
 #include "pass/pass.h"
 
@@ -46,6 +47,11 @@ typedef struct cal_coupled {
     double *gradient, *damping, *stiffness; // v_count each
     double *taken,
         *share; // v_count each: what motor_range takes from the motors of joints, and which share of their slopes it leaves
+    // Of models with a medium, one per node: what its forces fall by, in the node's axes; for an implicit step of size h, h times that in the world's axes
+    // about its origin (context.resisting); and room.
+    cal_resistance* resistances;
+    double* resisting;
+    struct cal_spatial* resisted;
 } cal_coupled;
 
 // NULL where there is no memory.
@@ -64,8 +70,15 @@ void cal_coupled_evaluate_at(cal_coupled* coupled, const double* control, const 
 // What the forces of the last evaluation do at a velocity: work, and what is lost.
 double cal_coupled_power(const cal_coupled* coupled, cal_coupled_kind kind, const double* v);
 // What the forces of the last evaluation fall by with v and with q (joint_law.h), into damping and stiffness: of g gᵀ, g = dL/dq, a
-// diagonal that is not smaller, |gᵢ| ∑ |gⱼ|.
+// diagonal that is not smaller, |gᵢ| ∑ |gⱼ|. A medium's are in none of the two: they go into resistances.
 void cal_coupled_find_slopes(cal_coupled* coupled, const double* control);
+// With these resistances, where the nodes are since the last evaluation, a step of size h: coupled->resisting.
+void cal_coupled_resist(cal_coupled* coupled, double h);
+// After slopes: how joint forces fall with joint velocities because of these resistances, a symmetric matrix of v_count rows. coupled->v and the forces
+// of the last evaluation are lost.
+void cal_coupled_find_resistance(cal_coupled* coupled, double* out);
+// What is lost, at coupled->v, to what resists the joint accelerations `change` by coupled->resisting; coupled->v is `change` then.
+double cal_coupled_resisted_power(cal_coupled* coupled, const double* change);
 // The same at q and v, added to what there is; NULL is allowed, and adds nothing. False: all are zero.
 bool cal_coupled_add_slopes(cal_coupled* coupled, const double* control, const double* q, const double* v,
                             double* damping, double* stiffness);

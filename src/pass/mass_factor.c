@@ -407,6 +407,35 @@ void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out) {
     }
 }
 
+void cal_mass_factor_spread(const double* own, double* rows) {
+    static const int symmetric[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+    const double *H = own + 6, *M = own + 15;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            rows[SIX * i + j] += own[symmetric[i][j]];
+            rows[SIX * i + 3 + j] += H[3 * j + i];
+            rows[SIX * (3 + i) + j] += H[3 * i + j];
+            rows[SIX * (3 + i) + 3 + j] += M[symmetric[i][j]];
+        }
+}
+
+double cal_mass_factor_resisted(const cal_mass_factor* tree, const double* resisting) {
+    double most = 0.0;
+    for (int n = 0; n < tree->model->node_count; n++) {
+        const double* response = tree->inertia + SQUARE * (size_t)n; // symmetric
+        double R[SQUARE] = {0.0}, product[SQUARE], sum = 0.0, squares = 0.0;
+        cal_mass_factor_spread(resisting + CAL_MASS_FACTOR_INERTIA * (size_t)n, R);
+        for (int i = 0; i < SIX; i++)
+            for (int j = 0; j < SIX; j++) product[SIX * i + j] = dot6(R + SIX * i, response + SIX * j);
+        for (int i = 0; i < SIX; i++) {
+            sum += product[SIX * i + i];
+            for (int j = 0; j < SIX; j++) squares += product[SIX * i + j] * product[SIX * j + i];
+        }
+        if (sum > 0.0) most = fmax(most, squares / sum);
+    }
+    return most;
+}
+
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {

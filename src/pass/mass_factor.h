@@ -15,7 +15,7 @@
 #include "pass/constraint_rows.h"
 #include "pass/variants.h"
 
-enum { CAL_MASS_FACTOR_INERTIA = 21 }; // numbers of a symmetric matrix
+enum { CAL_MASS_FACTOR_INERTIA = CAL_RESISTING };
 
 // Where an execution of aba has a joint's numbers.
 typedef struct cal_joint_numbers {
@@ -40,6 +40,8 @@ typedef struct cal_mass_factor {
     const cal_context* listed; // the one that `joints` are of
     cal_joint_numbers* joints; // of each node
     const double* added;       // v_count: to the diagonal of M, for an implicit step; NULL: nothing
+    const double*
+        resisting; // CAL_MASS_FACTOR_INERTIA a node: to its inertia, as its joint sees it, for the same (pass.h); NULL: nothing
 } cal_mass_factor;
 
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);
@@ -84,6 +86,11 @@ void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int variant, const dou
 //
 //     (M⁻¹)ᵢᵢ = D⁻¹ + Kᵀ X Ω_parent Xᵀ K        Ω = (1 − S Kᵀ) X Ω_parent Xᵀ (1 − K Sᵀ) + S D⁻¹ Sᵀ
 void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out);
+// After it: with R what resists a node's motion (`resisting`, above) and Ω its response, the largest ∑ λ² / ∑ λ of a node, λ the eigenvalues of R Ω, of which none
+// is below zero: no more than the largest of them, which is no more than the largest of (∑ Jᵀ R J) M⁻¹.
+double cal_mass_factor_resisted(const cal_mass_factor* tree, const double* resisting);
+// The six rows of such a matrix, added.
+void cal_mass_factor_spread(const double* resisting, double* rows);
 // Adds Jᵀ of what tree->wrench holds to joint forces in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
 

@@ -96,6 +96,11 @@ static void LANE(chain_factor)(const cal_context* context, const cal_column* col
         } else {
             add_below(&j.I, &below);
         }
+        if (tree->resisting) {
+            cal_articulated_1 all = j.I;
+            cal_resist_1(tree, node, &all);
+            j.I = all;
+        }
         factor_joint(tree, *node, column->parent >= 0 || i > 0, &j);
         below = j.I;
     }

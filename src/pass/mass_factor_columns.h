@@ -87,6 +87,17 @@ LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes,
     }
 }
 
+// What a medium adds to nodes in an implicit step.
+#define resist LANE(cal_resist)
+LANE_INLINE void resist(const cal_mass_factor* tree, const int32_t* nodes, articulated* I) {
+    double packed[CAL_MASS_FACTOR_INERTIA * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double))));
+    lane own[CAL_MASS_FACTOR_INERTIA], *to = list_inertia(I);
+    for (int l = 0; l < CAL_LANES; l++)
+        put_lane(packed, l, tree->resisting + CAL_MASS_FACTOR_INERTIA * (size_t)nodes[l], CAL_MASS_FACTOR_INERTIA);
+    load_lanes(packed, CAL_MASS_FACTOR_INERTIA, own);
+    for (int i = 0; i < CAL_MASS_FACTOR_INERTIA; i++) to[i] = to[i] + own[i];
+}
+
 #define factor_run LANE(cal_mass_factor_run)
 LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_column* column) {
     const cal_mass_factor* tree = context->own;
@@ -107,6 +118,7 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
             add_children(tree, nodes, live, &w->I);
         else
             add_inertia(&w->I, &below->I, lives[1 - i % 2]);
+        if (tree->resisting) resist(tree, nodes, &w->I);
         factor_node(kind, column->parent >= 0 || i > 0, w);
         store_node(kind, i == 0, tree, nodes, live, w);
     }

@@ -31,6 +31,9 @@ typedef enum cal_reuse {
     CAL_REUSE_KEPT  // the rest; what varies slowly is what the last CAL_REUSE_KEEP left
 } cal_reuse;
 
+// Numbers of a symmetric matrix of six rows.
+enum { CAL_RESISTING = 21 };
+
 // Everything that kernels read and write. One a state.
 typedef struct cal_context {
     const cal_layout* layout;
@@ -48,6 +51,9 @@ typedef struct cal_context {
     // Of implicit solvers (solver_ops.h), y-shaped; NULL: none. The v part of implicit is added to the armature of each
     // degree of freedom. slopes: what joint forces fall by, with v in the v part, with q at the front of the q part.
     double *implicit, *slopes;
+    // Then, too, what the forces of a medium on a body add to its inertia, times h: CAL_RESISTING · W a block, Θ, H by columns and M as aba has
+    // them (aba_body.h); NULL: there is no medium.
+    double* resisting;
     // Of aba, CAL_ABA_RESPONSE · W a block: for those who want the mass matrix factored as well (mass_factor.h); NULL: nobody.
     double* responses;
     const cal_riders* riders; // of aba: rows that go inbound along one column, where responses are left; NULL: none

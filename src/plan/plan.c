@@ -480,6 +480,10 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
         const double* control = state->context.control + (size_t)copy * (size_t)plan->whole->actuator_count;
         cal_coupled_evaluate(c, control);
         if (freezes) cal_coupled_find_slopes(c, control);
+        if (state->context.resisting) {
+            cal_coupled_resist(c, solver->down[CAL_DOWN_IMPLICIT_STEP]);
+            cal_state_resist(state, copy);
+        }
         const int32_t* position = layout->tau_position + (size_t)copy * v_count;
         for (size_t i = 0; i < v_count; i++) {
             if (position[i] < 0) continue;
@@ -506,6 +510,8 @@ static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_cont
     if (context->solver != solver_context) context->solver = solver_context;
     if (context->implicit != added) context->implicit = added;
     if (context->slopes != slopes) context->slopes = slopes;
+    if (context->resisting != (implicit ? state->resisting : NULL))
+        context->resisting = implicit ? state->resisting : NULL;
     state->unmet = CAL_NONE;
     if (solver && solver->follow_up) state->ridden++;
 }

@@ -55,6 +55,7 @@ struct cal_state {
     int64_t executions, ridden; // so far, and those with a solver's follow-up
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL
+    double* resisting;          // context.resisting of implicit solvers, where there is a medium; else NULL
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;
@@ -71,6 +72,8 @@ struct cal_state {
     struct cal_device_state* on_device;
 };
 
+// Hands what a medium resists by in an implicit step to the context, from state->coupled; copy: of the instance that it is of.
+void cal_state_resist(cal_state* state, int copy);
 // Executions of aba leave what the mass matrix is factored with (pass.h, responses), from now on.
 cal_status cal_state_keep_responses(cal_state* state);
 

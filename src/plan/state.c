@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { WRENCH = 15 }; // numbers that push a node (pass.h)
+
 // Between the user's order, `own`, and that of y, in runs of `run` numbers, which a compiler knows.
 static inline __attribute__((always_inline)) void copy_runs(const int32_t* position, int count, int run, bool into,
                                                             double* y, double* own) {
@@ -198,7 +200,11 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
                                    .workspace = block + workspace,
                                    .result = block + result,
                                    .unmet = &state->unmet};
-    if (has_coupled && !(state->coupled = cal_coupled_create(plan->whole))) {
+    const bool resists = has_coupled && program->implicit && cal_model_has_drag(plan->whole);
+    const size_t lanes = (size_t)layout->block_count * (size_t)layout->width;
+    if ((has_coupled && !(state->coupled = cal_coupled_create(plan->whole))) ||
+        (resists && !(state->resisting = cal_allocate(CAL_RESISTING * lanes, sizeof(double))))) {
+        cal_coupled_destroy(state->coupled);
         cal_free(state);
         return CAL_NO_MEMORY;
     }
@@ -230,6 +236,7 @@ void cal_state_destroy(cal_state* state) {
     if (state->on_device) state->plan->machine->ops->forget(state);
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
     cal_coupled_destroy(state->coupled);
+    cal_free(state->resisting);
     cal_free(state->wrench);
     cal_free(state->pushes);
     cal_free(state);
@@ -339,13 +346,13 @@ void cal_state_set_time(cal_state* state, double time) {
     state->time = time;
 }
 
-// Where the node's external force begins: 15 components a block (pass.h).
-static double* find_wrench(const cal_state* state, int node) {
-    const cal_layout* layout = state->plan->layout;
-    const cal_node* n = &layout->model->nodes[node];
+// Where a node's numbers begin in an array that has `count` of them in each lane of each block.
+static size_t find_numbers(const cal_layout* layout, int copy, int node, size_t count) {
+    const cal_model* model = layout->model;
     // A node's tau sits at its lane of its block in v-shaped vectors; the block is found by bisection. Blocks of other
     // processors are empty there, and the last of equal positions is the full one.
-    const int32_t position = layout->tau_position[n->first_v];
+    const int32_t position =
+        layout->tau_position[(size_t)copy * (size_t)model->v_count + (size_t)model->nodes[node].first_v];
     int low = 0, high = layout->block_count;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
@@ -354,14 +361,13 @@ static double* find_wrench(const cal_state* state, int node) {
         else
             high = middle;
     }
-    return state->wrench + (size_t)low * 15 * (size_t)layout->width + (position - layout->block_v[low]);
+    return (size_t)low * count * (size_t)layout->width + (size_t)(position - layout->block_v[low]);
 }
 
-// What pushes a node of the trunk pushes all of its copies: `wrench` is inside of the first one's block.
-static void repeat_wrench(const cal_state* state, const double* wrench) {
-    const cal_layout* layout = state->plan->layout;
-    const size_t size = 15 * (size_t)layout->width;
-    const int32_t block = (int32_t)((size_t)(wrench - state->wrench) / size);
+// What is done to a node of the trunk is done to all of its copies: `at` is inside of the first one's block.
+static void repeat_numbers(const cal_layout* layout, double* array, size_t at, size_t count) {
+    const size_t size = count * (size_t)layout->width;
+    const int32_t block = (int32_t)(at / size);
     int low = 0, high = layout->twin_count; // the first twin of that block or a later one
     while (low < high) {
         const int middle = (low + high) / 2;
@@ -371,15 +377,28 @@ static void repeat_wrench(const cal_state* state, const double* wrench) {
             high = middle;
     }
     for (; low < layout->twin_count && layout->twins[low].from == block; low++)
-        memcpy(state->wrench + (size_t)layout->twins[low].to * size, state->wrench + (size_t)block * size,
-               size * sizeof(double));
+        memcpy(array + (size_t)layout->twins[low].to * size, array + (size_t)block * size, size * sizeof(double));
+}
+
+void cal_state_resist(cal_state* state, int copy) {
+    const cal_layout* layout = state->plan->layout;
+    const cal_model* model = state->plan->whole;
+    for (int i = 0; i < model->kept.drag_count; i++) {
+        const int node = model->mounts[model->kept.drags[i].body].node;
+        if (node < 0 || layout->tau_position[model->nodes[node].first_v] < 0)
+            continue; // the ground, or another process's
+        const size_t at = find_numbers(layout, copy, node, CAL_RESISTING);
+        const double* from = state->coupled->resisting + CAL_RESISTING * (size_t)node;
+        for (size_t k = 0; k < CAL_RESISTING; k++) state->resisting[at + k * (size_t)layout->width] = from[k];
+        repeat_numbers(layout, state->resisting, at, CAL_RESISTING);
+    }
 }
 
 // Memory for what pushes, which a state without pushes does not have.
 static cal_status begin_pushing(cal_state* state) {
     const cal_layout* layout = state->plan->layout;
     if (!state->wrench) {
-        state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
+        state->wrench = cal_allocate((size_t)layout->block_count * WRENCH * (size_t)layout->width, sizeof(double));
         if (!state->wrench) return CAL_NO_MEMORY;
     }
     state->context.wrench = state->wrench;
@@ -392,12 +411,13 @@ cal_status cal_state_push_node(cal_state* state, int node, const double force[3]
     if (layout->tau_position[state->plan->model->nodes[node].first_v] < 0) return CAL_OK; // another process's body
     const cal_status status = begin_pushing(state);
     if (status != CAL_OK) return status;
-    double* out = find_wrench(state, node);
+    const size_t at = find_numbers(layout, 0, node, WRENCH);
+    double* out = state->wrench + at;
     for (int i = 0; i < 3; i++) {
         out[i * layout->width] += force[i];
         out[(3 + i) * layout->width] += moment[i];
     }
-    repeat_wrench(state, out);
+    repeat_numbers(layout, state->wrench, at, WRENCH);
     return CAL_OK;
 }
 
@@ -434,7 +454,8 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
         state->push_capacity = 0;
         return status;
     }
-    double* out = find_wrench(state, mount->node);
+    const size_t at = find_numbers(layout, 0, mount->node, WRENCH);
+    double* out = state->wrench + at;
     double arm[3];
     cal_rotate3(mount->rotation, point, arm);
     for (int i = 0; i < 3; i++) {
@@ -442,7 +463,7 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
         out[(3 + i) * layout->width] += torque[i];
         for (int j = 0; j < 3; j++) out[(6 + 3 * i + j) * layout->width] += (arm[i] + mount->offset[i]) * force[j];
     }
-    repeat_wrench(state, out);
+    repeat_numbers(layout, state->wrench, at, WRENCH);
     return CAL_OK;
 }
 
@@ -450,7 +471,7 @@ void cal_state_release(cal_state* state) {
     if (!state) return;
     if (state->context.wrench)
         memset(state->wrench, 0,
-               (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
+               (size_t)state->plan->layout->block_count * WRENCH * (size_t)state->plan->layout->width * sizeof(double));
     state->context.wrench = NULL;
     state->push_count = state->refused = 0;
 }

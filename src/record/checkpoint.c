@@ -297,18 +297,20 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64
     }
 }
 
-// Three words a constraint, who is connected, who waits, and where friction pushes forward, kept in system->connected until the whole
+// Three words a constraint, who is connected, who waits, and what friction does, kept in system->connected and system->shares until the whole
 // file was read.
 static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
     const int count = system->model->constraint_count;
     for (int i = 0; i < 3 * count; i++) {
         const int k = i % count;
-        const bool own = i < count       ? system->constraints->active[k]
-                         : i < 2 * count ? system->watch.waits[k]
-                                         : cal_system_friction_of(system, k) > 0.0;
-        double word = s->writes && own ? 1.0 : 0.0;
+        double word = 0.0;
+        if (s->writes)
+            word = i >= 2 * count ? cal_system_friction_of(system, k)
+                   : (i < count ? system->constraints->active : system->watch.waits)[k] ? 1.0
+                                                                                        : 0.0;
         cal_checkpoint_buffer_move(s, &word, 1);
-        if (!s->writes && system->connected) system->connected[i] = word != 0.0;
+        if (!s->writes && i < 2 * count && system->connected) system->connected[i] = word != 0.0;
+        if (!s->writes && i >= 2 * count && system->shares) system->shares[k] = word;
     }
 }
 
@@ -388,8 +390,8 @@ cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
 // --- Loading --------------------------------------------------------------------------------------------------------
 
 static void free_arrays(const cal_system* system) {
-    void* arrays[] = {system->q,      system->tau,   system->control,  system->pushes,
-                      system->memory, system->block, system->connected};
+    void* arrays[] = {system->q,      system->tau,   system->control,   system->pushes,
+                      system->memory, system->block, system->connected, system->shares};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -404,8 +406,9 @@ static bool allocate_arrays(cal_system* copy) {
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
-    copy->connected = cal_allocate(3 * (size_t)model->constraint_count, sizeof *copy->connected);
-    return copy->connected && copy->q && copy->tau && copy->control && copy->pushes &&
+    copy->connected = cal_allocate(2 * (size_t)model->constraint_count, sizeof *copy->connected);
+    copy->shares = cal_allocate((size_t)model->constraint_count, sizeof *copy->shares);
+    return copy->connected && copy->shares && copy->q && copy->tau && copy->control && copy->pushes &&
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
 
@@ -452,6 +455,8 @@ static bool is_sound(const moment* m, size_t left) {
 
 static bool are_sound(const cal_system* copy) {
     const bool found = copy->constraints && copy->constraints->directions.q;
+    for (int i = 0; i < copy->model->constraint_count; i++)
+        if (!(copy->shares[i] >= 0.0 && copy->shares[i] <= 1.0)) return false;
     return (!found || cal_all_finite(copy->constraints->directions.found_q, copy->model->q_count)) &&
            cal_system_is_sound(copy, copy->connected + copy->model->constraint_count);
 }
@@ -490,15 +495,16 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     for (int i = 0; !status && i < count; i++) {
         cal_constraints_activate(system->constraints, i, copy.connected[i]);
         system->watch.waits[i] = copy.connected[count + i];
-        cal_system_set_friction(system, i, copy.connected[2 * count + i]);
+        cal_system_set_friction(system, i, copy.shares[i]);
     }
     if (!status && system->constraints)
         cal_directions_restore(system->constraints, then.directed != 0, then.direction_time, then.direction_distance);
     if (!status) cal_system_resume_watch(system);
     if (!status && system->friction.count > 0) (void)cal_system_apply(system); // with friction; needs no memory
     if (!status) {
-        old.connected = copy.connected; // has served
+        old.connected = copy.connected, old.shares = copy.shares; // have served
         system->connected = NULL;
+        system->shares = NULL;
     }
     free_arrays(status ? &copy : &old);
     return status ? cal_fail(error, status, "no memory to continue from '%.100s'", path) : CAL_OK;

@@ -3,6 +3,7 @@
 // At the start everything is new. Later what has begun stays where it is, and only what is new is moved. What cannot be taken in
 // stays new, and the world is as it was.
 #include "base/memory.h"
+#include "model/angle.h"
 #include "simulation/flow.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -293,36 +294,44 @@ static double smallest_moving(const cal_world* world, double* fastest) {
     return size;
 }
 
-// Whether nothing but gravity moves a multibody: no motor, spring, tendon, medium, prescribed motion or callback. Dampers, dry friction and
-// rigid stops only make it slower.
-static bool is_passive(const cal_multibody* m) {
+// Whether what moves a multibody is known before: gravity, springs and motors of joints. No tendon, medium, prescribed motion or callback. Dampers,
+// dry friction and rigid stops only make it slower.
+static bool is_known(const cal_multibody* m) {
     const cal_model* model = m->engine->model;
-    bool passive = m->first_callback == 0 && model->actuator_count == 0 && !cal_model_has_coupled_forces(model) &&
-                   !cal_model_is_moved(model);
-    for (int i = 0; passive && i < model->node_count; i++)
-        passive = model->nodes[i].stiffness == 0.0 && !model->joints[model->nodes[i].joint].def->limited;
-    return passive;
+    bool known = m->first_callback == 0 && !cal_model_has_coupled_forces(model) && !cal_model_is_moved(model);
+    for (int i = 0; known && i < model->joint_count; i++)
+        known = !model->joints[i].def->limited || model->joints[i].rigid;
+    return known;
 }
 
-// A bound of the speed of any of its points at the start: all that turns may move what is as far away as all links are long together.
-static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
+static const double* start_of(const cal_multibody* m) {
+    return m->start != NULL ? m->start : m->engine->model->initial_q;
+}
+
+// All that turns may move what is as far away as all links are long together.
+static double lever_of(const cal_world* world, const cal_multibody* m) {
     const cal_model* model = m->engine->model;
-    const double *q = m->start != NULL ? m->start : model->initial_q,
-                 *v = m->start != NULL ? m->start + m->engine->q_count : model->initial_v;
-    double along = 0.0, turning = 0.0, lever = 0.0;
+    double lever = 0.0;
     for (int i = 0; i < model->body_count; i++) {
         const double* at = model->bodies[i].def->position;
         lever += sqrt(cal_dot3(at, at)) + size_of(&world->bodies[m->bodies[i]]);
     }
+    for (int i = 0; i < model->joint_count; i++)
+        if (model->joints[i].def->kind == CAL_PRISMATIC) lever += fabs(start_of(m)[model->joints[i].first_q]);
+    return lever;
+}
+
+// A bound of the speed of any of its points at the start.
+static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    const double* v = m->start != NULL ? m->start + m->engine->q_count : model->initial_v;
+    double along = 0.0, turning = 0.0;
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
         const double* rate = v + joint->first_v;
         switch (joint->def->kind) {
         case CAL_REVOLUTE: turning += fabs(rate[0]); break;
-        case CAL_PRISMATIC:
-            along += fabs(rate[0]);
-            lever += fabs(q[joint->first_q]);
-            break;
+        case CAL_PRISMATIC: along += fabs(rate[0]); break;
         case CAL_BALL: turning += sqrt(cal_dot3(rate, rate)); break;
         case CAL_FREE:
             along += sqrt(cal_dot3(rate, rate));
@@ -331,22 +340,41 @@ static double fastest_at_start(const cal_world* world, const cal_multibody* m) {
         default: break;
         }
     }
-    return along + turning * lever;
+    return along + turning * lever_of(world, m);
+}
+
+// How much springs and motors accelerate any of its points: springs and servos that are put off by as much as at the start, by a radian, or
+// by what that moves the farthest point; and motors as their ranges allow. Each as if its joint were the only one that moves.
+static double push_of(const cal_world* world, const cal_multibody* m) {
+    const cal_model* model = m->engine->model;
+    const double lever = lever_of(world, m);
+    double far = lever;
+    for (int i = 0; i < model->node_count; i++) {
+        const cal_node* node = &model->nodes[i];
+        if (node->kind == CAL_BALL) far = fmax(far, CAL_PI * lever);
+        if (node->kind != CAL_REVOLUTE && node->kind != CAL_PRISMATIC) continue;
+        const double q = start_of(m)[model->joints[node->joint].first_q],
+                     off = fmax(fabs(q), fabs(q - node->spring_reference));
+        far = fmax(far, node->kind == CAL_REVOLUTE ? lever * off : off);
+    }
+    return model->push.springs * far + model->push.motors[0] * lever + model->push.motors[1];
 }
 
 // How often groups are checked, where the user does not say: 100 times per second, and more rarely where everything is larger and slower
-// than that needs, and no multibody is driven. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
+// than that needs, and what drives multibodies is known. In an interval, then, what is at rest falls by no more than 1/64 of what it may between two checks, what moves
 // at the start gets on by no more than half a size, and what is driven goes no further than both.
 static double rate_of_start(const cal_world* world) {
-    double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest;
+    double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest, push = 0.0;
     const double size = smallest_moving(world, &fastest);
     if (!(g > 0.0 && size < (double)INFINITY)) return CHECKS_PER_SECOND;
     for (int i = 0; i < world->multibody_count; i++) {
         const cal_multibody* m = world->multibodies[i];
         if (m->stage == CAL_REMOVED) continue;
-        if (!is_passive(m)) return CHECKS_PER_SECOND;
+        if (!is_known(m)) return CHECKS_PER_SECOND;
         fastest = fmax(fastest, fastest_at_start(world, m));
+        push = fmax(push, push_of(world, m));
     }
+    g += push;
     for (int i = 0; i < world->body_count; i++) {
         const cal_world_body_def* def = &world->bodies[i].def;
         if (world->bodies[i].stage == CAL_REMOVED || def->motion != CAL_DRIVEN) continue;

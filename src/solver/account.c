@@ -21,12 +21,12 @@ void cal_account_begin(cal_account* account, const cal_reading* now, double unit
                              .kinetic = now->kinetic};
 }
 
-// Of a motion that is next to nothing.
+// Of a motion that is next to nothing, or goes on unchanged.
 static double find_floor(const cal_account* a, const cal_reading* now, double rounding) {
-    const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
-    return rounding + now->floor +
-           (t > 0.0 ? steps * t * (2.0 * a->least + t * a->unit + a->slope)
-                    : now->step * a->rate + HALF_DIGITS * a->least);
+    const double steps = (double)(now->steps - a->steps), t = now->tolerance;
+    const double made = t > 0.0 ? fmin(2.0 * steps * t, 1.0) * a->least + sqrt(steps) * t * (t * a->unit + a->slope)
+                                : now->step * a->rate + HALF_DIGITS * a->least;
+    return rounding + now->floor + made;
 }
 
 static double find_justified(const cal_account* a, const cal_reading* now, double exchanged, double rounding) {

@@ -18,8 +18,9 @@
 // n ε |E|, with the impacts of a world among the n.
 //
 // A run has exploded where the error is of the order of the energy that was exchanged, more than 1/√10 of it, and not just what the
-// tolerance makes of a motion that is next to nothing, or that goes on unchanged, as a flywheel's (√n (2 τ T₀ + τ² U + τ G), with T₀
-// the least kinetic energy seen), nor one fixed step, nor rounding; or where it is not finite.
+// tolerance makes of a motion that is next to nothing, √n (τ² U + τ G), or that goes on unchanged, as a flywheel's, with T₀ the least kinetic energy
+// seen: all steps of that are alike, and so are their errors, n · 2 τ T₀, but no more than all of it; nor one fixed step, nor rounding; or where
+// it is not finite.
 #pragma once
 #include "calder/calder.h"
 #include "solver/flows.h"

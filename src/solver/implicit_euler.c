@@ -7,7 +7,8 @@
 //
 //     (M + h D + h² K) Δv = h (M a(q, v) − h K v),    v⁺ = v + Δv,    q⁺ = q + h q̇(q, v⁺), quaternions normalised
 //
-// and Δv/h is what a pass computes for an implicit solver (pass/solver_ops.h): no matrix is made. Whatever D and K are,
+// and Δv/h is what a pass computes for an implicit solver (pass/solver_ops.h): no matrix is made. What forces of a medium fall by is a matrix R per body,
+// found at the beginning of a step in the body's axes, which turn with it: D has ∑ Jᵀ R J at q as well. Whatever D and K are,
 // what n such steps give has an expansion in powers of h, so the results Y_n for n = 1 … 6 are extrapolated to order 6,
 // and without the first of them to order 5; the two differ by the error of the latter. Extrapolation is linear (Aitken
 // and Neville):

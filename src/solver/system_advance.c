@@ -388,7 +388,7 @@ static cal_status attempt(cal_system* system, double time) {
     if (!status && system->decision.accepted)
         cal_flow_accept(&system->flow, system->memory, system->decision.time, system->closed);
     if (cal_system_holds(system) && cal_system_stuck(system, status))
-        status = cal_system_step_over_singularity(system, time);
+        status = cal_system_step_over_singularity(system, time, status);
     system->headway.reached = system->decision.time;
     return status;
 }

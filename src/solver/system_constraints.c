@@ -118,10 +118,12 @@ void cal_system_project_bdf(cal_system* system) {
 static cal_status add_joint_forces(cal_system* system, bool implicit, const double* control) {
     const size_t count = (size_t)system->model->v_count;
     memset(system->forces, 0, count * sizeof(double));
+    const cal_coupled* coupled = implicit && system->state->context.resisting ? system->state->coupled : NULL;
     system->constraints->tree.added = implicit ? system->added : NULL;
+    system->constraints->tree.resisting = coupled ? coupled->resisting : NULL;
     cal_status status =
         cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
-    system->constraints->tree.added = NULL;
+    system->constraints->tree.added = system->constraints->tree.resisting = NULL;
     // An implicit step moves by its mean velocity.
     if (system->constraints->moved)
         system->moved = cal_constraints_motion_power(system->constraints,

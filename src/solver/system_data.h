@@ -103,6 +103,7 @@ struct cal_system {
     cal_constraints* constraints; // NULL: the model has none
     cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
     bool* connected;              // while a checkpoint is read: what it says; else NULL
+    double* shares;               // of friction: the same
     cal_stabilization law;
     bool projects;
     double *raw, *qdd;    // q and v before a projection, twice; accelerations without constraints, and two more such
@@ -284,9 +285,9 @@ double cal_system_friction_loss(const cal_system* system, const double* v);
 cal_status cal_system_watch_friction(cal_system* system, double from, double to, double* due);
 // Notes that it did; fails where time does not go on.
 cal_status cal_system_take_friction(cal_system* system, cal_error* error);
-// The friction of the joint of a constraint that slides; zero for others. And the same again: which way it pushes.
+// The friction of the joint of a constraint that does not hold it: 0 … 1, from its limit backward to that forward; zero for others. And the same again.
 double cal_system_friction_of(const cal_system* system, int constraint);
-void cal_system_set_friction(cal_system* system, int constraint, bool forward);
+void cal_system_set_friction(cal_system* system, int constraint, double share);
 // Constraints of the user's.
 static inline int cal_system_own_constraints(const cal_system* system) {
     return system->friction.model ? system->friction.first : system->model->constraint_count;
@@ -313,7 +314,7 @@ cal_status cal_system_look_beside(cal_system* system, bool* undecided);
 // Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
 bool cal_system_stuck(cal_system* system, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, not beyond `time`, and starts the solver there.
-cal_status cal_system_step_over_singularity(cal_system* system, double time);
+cal_status cal_system_step_over_singularity(cal_system* system, double time, cal_status failed);
 // What was noticed, and when; then at the end of each accepted step, with q and v there (system_passage.c).
 void cal_system_note_near(cal_system* system, double time, double distance, int steps);
 cal_status cal_system_follow_passage(cal_system* system, const double* q, const double* v);

@@ -63,10 +63,9 @@ static cal_status add_coupled(cal_system* system, double power[CAL_FLOW_KINDS]) 
     const cal_state* state = system->state;
     const bool implicit = system->ops && system->ops->implicit > 0;
     if (!state->coupled) return CAL_OK;
-    double* mean = state->coupled->v;
+    double *mean = state->coupled->v, *a = state->coupled->gradient;
     if (implicit) {
         const double half = 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP];
-        double* a = state->coupled->gradient;
         cal_status status = cal_state_bring(state, CAL_HELD_YDOT);
         if (!status) status = cal_plan_gather(system->plan, state->context.ydot, NULL, a);
         if (status) return status;
@@ -74,6 +73,8 @@ static cal_status add_coupled(cal_system* system, double power[CAL_FLOW_KINDS]) 
     }
     power[CAL_FLOW_WORK] += cal_coupled_power(state->coupled, CAL_COUPLED_WORK, mean);
     power[CAL_FLOW_LOSS] -= cal_coupled_power(state->coupled, CAL_COUPLED_LOSS, mean);
+    // At the end of that step a medium's forces are less by what they resist.
+    if (implicit) power[CAL_FLOW_LOSS] += cal_coupled_resisted_power(state->coupled, a);
     return CAL_OK;
 }
 

@@ -10,7 +10,10 @@
 // alone: what moves faster than the tolerance slides; for the others friction λ within ±f is looked for that keeps as many at rest as it
 // can: a = free + G λ with a = 0, or λ = ±f and a against it.
 //
-// A joint that other constraints move, as a prescribed motion does through a loop, never rests: where it turns back it slides on, the other way.
+// A joint that other constraints move, as a prescribed motion does through a loop, never rests: where it turns back it slides on, the other way; and so does a
+// crank at a dead point of its loop, while others move on.
+//
+// Joints that loops make move together hold together: some of them rest, and the others push with a force between −f and f that was found for them.
 //
 // A joint that rests on a stop is held by friction and by any force out of the stop: λ from −f up, or from f down.
 //
@@ -107,8 +110,48 @@ static int count_independent(cal_system* system) {
     return count;
 }
 
-// Of the candidates those whose motion the user's constraints prescribe do not rest, whatever friction there is: they slide to where they are accelerated.
-// They are those whose row follows from the others.
+// Whether joints that are slow, and whose rows hold, do not stop while others move on, since they turn back: a crank at the end of its way, where a loop has a dead
+// point. Those that come to rest with them are as slow as they are, times what loops make of that, and their energy is within the tolerance; nor is a loop
+// broken by it.
+static bool goes_on(cal_system* system) {
+    const size_t count = (size_t)system->model->v_count;
+    double* v = system->watch.numbers;
+    double change = 0.0;
+    memcpy(v, system->v, count * sizeof *v);
+    cal_constraints_project(system->constraints, system->q, v, CAL_PROJECT_VELOCITY, CAL_PATIENCE_STEP);
+    for (size_t k = 0; k < count; k++) change = fmax(change, fabs(v[k] - system->v[k]));
+    return change > sqrt(system->settings.absolute) ||
+           cal_constraints_violation(system->constraints, CAL_NONE).speed > SLACK * SLACK * system->settings.absolute;
+}
+
+// Of the candidates that may rest those that do not with the slower ones, which had rested, turn back.
+static void find_those_that_turn(cal_system* system) {
+    cal_friction* f = &system->friction;
+    for (int turn = 0; turn < f->resting; turn++) {
+        int next = CAL_NONE;
+        double least = (double)INFINITY;
+        for (int k = 0; k < f->resting; k++) {
+            const double speed = fabs(system->v[f->degree[f->candidate[k]]]);
+            if (!f->spare[k] && !rests(system, f->candidate[k]) && speed < least) next = k, least = speed;
+        }
+        if (next == CAL_NONE) break;
+        cal_constraints_activate(system->constraints, f->first + f->candidate[next], true);
+        f->spare[next] = goes_on(system);
+        if (f->spare[next]) cal_constraints_activate(system->constraints, f->first + f->candidate[next], false);
+    }
+    for (int k = 0; k < f->resting; k++)
+        cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
+}
+
+// To where it is accelerated, but not before it has stopped.
+static void let_turn(cal_system* system, int i) {
+    const cal_friction* f = &system->friction;
+    const double v = system->v[f->degree[i]];
+    let_slide(system, i, fabs(v) > SLACK * system->settings.absolute ? v : f->acceleration[f->degree[i]]);
+}
+
+// Of the candidates those whose motion the user's constraints prescribe do not rest, whatever friction there is: their row follows from the others. Nor do those
+// that turn back.
 static cal_status let_moved_ones_slide(cal_system* system) {
     cal_friction* f = &system->friction;
     const int slow = f->resting;
@@ -121,12 +164,13 @@ static cal_status let_moved_ones_slide(cal_system* system) {
         f->spare[k] = count_independent(system) == others;
         cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
     }
+    find_those_that_turn(system);
     const cal_status status =
         cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
     f->resting = 0;
     for (int k = 0; k < slow; k++)
         if (f->spare[k])
-            let_slide(system, f->candidate[k], f->acceleration[f->degree[f->candidate[k]]]);
+            let_turn(system, f->candidate[k]);
         else
             f->candidate[f->resting++] = f->candidate[k];
     return status;
@@ -249,6 +293,41 @@ static void find_bounds(const cal_system* system, int i, const double* q, double
     *beyond = BEYOND * f->limit[i] + (f->stops ? f->nothing[i] : 0.0);
 }
 
+// Shares of the limit are kept to so many parts of it, so that they are the same after a file had them.
+static const double PARTS = 0x1p40;
+static double share_of(double force, double limit) {
+    return limit > 0.0 ? floor(fmin(fmax(force / limit, -1.0), 1.0) * PARTS + 0.5) / PARTS : 0.0;
+}
+
+// Of joints at rest that loops make move together some hold the others: a row each, those first that are furthest from their limits. The others push with the
+// force that was found for them. Were all of them rows, forces would be shared so that they are small, and beyond the limits of some.
+static void hold_others(cal_system* system) {
+    cal_friction* f = &system->friction;
+    cal_constraints* set = system->constraints;
+    system->constraints->time = system->time;
+    bool alone = set->row_count == 0;
+    int independent = alone ? 0 : count_independent(system);
+    for (int turn = 0; turn < f->resting; turn++) {
+        int next = CAL_NONE;
+        double most = -(double)INFINITY;
+        for (int i = 0; i < f->resting; i++) {
+            const double slack = fmin(f->high[i] - f->force[i], f->force[i] - f->low[i]);
+            if (f->side[i] == 0 && (next == CAL_NONE || slack > most)) next = i, most = slack;
+        }
+        if (next == CAL_NONE) return;
+        const int i = f->candidate[next], constraint = f->first + i;
+        f->side[next] = 1; // has been looked at
+        cal_constraints_activate(set, constraint, true);
+        const int now = alone ? 0 : count_independent(system);
+        if (alone || now > independent) {
+            independent = now;
+            continue;
+        }
+        cal_constraints_activate(set, constraint, false);
+        f->tau[f->degree[i]] = f->limit[i] * share_of(f->force[next], f->limit[i]);
+    }
+}
+
 cal_status cal_system_settle_friction(cal_system* system) {
     cal_friction* f = &system->friction;
     if (f->count == 0) return CAL_OK;
@@ -262,12 +341,9 @@ cal_status cal_system_settle_friction(cal_system* system) {
     status = cal_system_find_answers(system);
     if (status) return status;
     cal_friction_find_sides(f);
-    // Two stops that hold the same have no forces of their own: one is enough. Friction of both is shared.
     for (int i = 0; i < f->resting; i++)
-        if (f->side[i] != 0)
-            let_slide(system, f->candidate[i], -f->side[i]);
-        else if (!f->spare[i] || f->limit[f->candidate[i]] > 0.0)
-            cal_constraints_activate(system->constraints, f->first + f->candidate[i], true);
+        if (f->side[i] != 0) let_slide(system, f->candidate[i], -f->side[i]);
+    hold_others(system);
     return CAL_OK;
 }
 
@@ -288,14 +364,14 @@ double cal_system_friction_loss(const cal_system* system, const double* v) {
 double cal_system_friction_of(const cal_system* system, int constraint) {
     const cal_friction* f = &system->friction;
     const int i = constraint - f->first;
-    return f->count == 0 || i < 0 || rests(system, i) ? 0.0 : f->tau[f->degree[i]];
+    return f->count == 0 || i < 0 || rests(system, i) ? 0.0 : 0.5 + 0.5 * share_of(f->tau[f->degree[i]], f->limit[i]);
 }
 
-void cal_system_set_friction(cal_system* system, int constraint, bool forward) {
+void cal_system_set_friction(cal_system* system, int constraint, double share) {
     const cal_friction* f = &system->friction;
     const int i = constraint - f->first;
     if (f->count == 0 || i < 0) return;
-    f->tau[f->degree[i]] = rests(system, i) ? 0.0 : forward ? f->limit[i] : -f->limit[i];
+    f->tau[f->degree[i]] = rests(system, i) ? 0.0 : f->limit[i] * (2.0 * share - 1.0);
 }
 
 // --- Events ----------------------------------------------------------------------------------------------------------

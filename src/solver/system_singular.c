@@ -36,6 +36,10 @@ enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 8 };
 // The share of the tolerance that noise may have, the widest zone, the smallest part of one, and by how many tolerances polynomials may
 // differ.
 static const double SHARE = 0.2, WIDEST = 0.05, SMALLEST = 1e-3, MOST_DOUBT = 3.0, MOST_CURVED = 0.2;
+// Two branches of a motion that pass each other at a distance c turn there, and have accelerations of c² ẋ² / x³ on their way: as noise has, with c² in
+// the place of 2 ε. They are told from noise where they are a thousand times as large; noise is a thousandth of them then, and can be followed. What is
+// nearer counts as a crossing: motion goes on straight, onto the other branch, of which it is 30 √(2ε) away (1e-5 at a tolerance of 1e-6).
+static const double BESIDE_NOISE = 1e3;
 // How much faster than it seems σ may change where nothing was projected: what is open there is of third order.
 static const double SURELY = 2.0;
 // What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
@@ -186,11 +190,14 @@ static double distance_at(cal_system* system, double later) {
     return cal_constraints_distance(system->constraints);
 }
 
-// Noise in accelerations is above its share of the tolerance where σ³ is below this, with σ changing by `rate`, at most as fast as
-// anything moves.
+// Noise in accelerations, times σ³, with σ changing by `rate`, at most as fast as anything moves.
+static double noise_cubed(const cal_system* system, double speed, double rate) {
+    return 2.0 * EPSILONS * closed_at(system, speed) * rate * rate;
+}
+
+// It is above its share of the tolerance where σ³ is below this.
 static double zone_cubed_at(const cal_system* system, double speed, double rate) {
-    return 2.0 * EPSILONS * closed_at(system, speed) * rate * rate /
-           (SHARE * (system->settings.relative * speed + system->settings.absolute));
+    return noise_cubed(system, speed, rate) / (SHARE * (system->settings.relative * speed + system->settings.absolute));
 }
 
 // What is found out about σ near now.
@@ -320,6 +327,22 @@ bool cal_system_changes_near(cal_system* system, const double* accelerations) {
     return near;
 }
 
+// Whether accelerations here are others than what was interpolated, a.center, by more than noise is: motion passes the singular position by the
+// side, and turns. Then forces are those here.
+static cal_status find_beside(cal_system* system, double time, double distance, double rate, double speed,
+                              bool* beside) {
+    const across a = find_room(system);
+    const size_t count = (size_t)system->model->v_count;
+    double *here = system->qdd + count, *forces = here + count, change = 0.0;
+    const cal_status status =
+        cal_system_find_forces(system, time, system->evaluated_q, system->evaluated_v, forces, here);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++) change = fmax(change, fabs(here[i] - a.center[i]));
+    *beside = change > BESIDE_NOISE * noise_cubed(system, speed, rate) / (distance * distance * distance);
+    if (*beside) memcpy(system->forces, forces, count * sizeof *forces);
+    return CAL_OK;
+}
+
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     const cal_model* model = system->model;
     if (!cal_system_is_near(system)) return CAL_OK;
@@ -343,6 +366,8 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
         find_weights(at.when, size / (3.0 * at.rate), &w);
         status = interpolate(system, &w, time, noise, &good);
     }
+    bool beside = false;
+    if (!status && good) status = find_beside(system, time, distance, at.rate, speed, &beside);
     memcpy(system->changed_tau, a.tau, count * sizeof(double));
     memcpy(system->changed_control, a.control, controls * sizeof(double));
     return status;
@@ -422,7 +447,15 @@ static cal_status step_over(cal_system* system, double time, double step, const 
     return CAL_OK;
 }
 
-cal_status cal_system_step_over_singularity(cal_system* system, double time) {
+// What a hop may add to the energy: as much as velocities within the tolerance do, and its own error. That is of the third power where motion is
+// smooth, with factors of up to 25 in what was seen; one of more than the second power says that it is not. Motion passes by the side there, around
+// a corner that a hop would cut.
+static double most_gained(const cal_system* system, const double* v, double kinetic) {
+    const double speed = cal_largest_size(v, system->model->v_count);
+    return kinetic * (system->settings.relative + system->settings.absolute / speed + HOP * HOP);
+}
+
+cal_status cal_system_step_over_singularity(cal_system* system, double time, cal_status failed) {
     const cal_model* model = system->model;
     const double from = system->decision.time;
     double *q = system->raw, *v = q + model->q_count, *a = find_room(system).center;
@@ -447,9 +480,14 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     // What the step did to the energy that nothing else did: it is none of the solver's.
     const double taken = system->stepped_over ? time - from : step, *power = system->flow.memory.power;
     const double flowed = taken * (power[CAL_FLOW_WORK] - power[CAL_FLOW_LOSS] + power[CAL_FLOW_CLOSING]);
-    cal_flow_step_over(&system->flow, taken, (after[0] + after[1]) - (before[0] + before[1]) - flowed);
+    const double gained = (after[0] + after[1]) - (before[0] + before[1]) - flowed;
     system->singularities++;
     system->attempts = 0;
+    if (!(fabs(gained) <= most_gained(system, v, before[0] + after[0]))) {
+        system->stepped_over = false;
+        return failed;
+    }
+    cal_flow_step_over(&system->flow, taken, gained);
     system->running = !system->stepped_over;
     if (system->stepped_over) return CAL_OK;
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->vectors[0]);

@@ -20,6 +20,11 @@ static size_t loops_count(const cal_group_member* unit) {
     return (rows + 1) * (size_t)unit->v_count + 4 * rows + cal_projector_size(unit->most_rows, unit->v_count);
 }
 
+// And what it resists by.
+static size_t resistance_count(const cal_group_member* unit) {
+    return unit->resists ? 2 * (size_t)unit->v_count * (size_t)unit->v_count : 0;
+}
+
 size_t cal_problem_count(const cal_group* group, int contacts) {
     const size_t n = (size_t)group->unit_count, v = (size_t)group->v_count, m = (size_t)largest_unit(group);
     if (m > MOST_DEGREES) return SIZE_MAX / 64; // which nobody has
@@ -29,9 +34,11 @@ size_t cal_problem_count(const cal_group* group, int contacts) {
         loops += loops_count(&group->units[i]);
         plain = 6 * m;
     }
+    size_t resisting = n;
+    for (int i = 0; i < group->unit_count; i++) resisting += resistance_count(&group->units[i]);
     const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 12 * m + plain + 1 + 2 * m * m);
-    return cal_free_sweeps_count(group, contacts) + rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m +
-           n * ((n + 63) / 64) + 17 * n + 64;
+    return cal_free_sweeps_count(group, contacts) + rows + loops + resisting + 3 * n * m * m + 6 * v + 2 * m * m +
+           8 * m + n * ((n + 63) / 64) + 17 * n + 64;
 }
 
 // Memory for the units' constraints; false: not enough.
@@ -55,6 +62,16 @@ static bool begin_loops(cal_problem* p, cal_arena* arena) {
         p->loops[i].memory = p->loops[i].v + unit->v_count;
     }
     return true;
+}
+
+static bool begin_resistances(cal_problem* p, cal_arena* arena) {
+    p->resistance = (double**)(void*)cal_arena_numbers(arena, (size_t)p->group->unit_count);
+    for (int i = 0; p->resistance != NULL && i < p->group->unit_count; i++) {
+        const size_t count = resistance_count(&p->group->units[i]);
+        p->resistance[i] = count > 0 ? cal_arena_numbers(arena, count) : NULL;
+        if (count > 0 && p->resistance[i] == NULL) return false;
+    }
+    return p->resistance != NULL;
 }
 
 bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena) {
@@ -89,7 +106,7 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     }
     p->mass = cal_arena_numbers(arena, (size_t)total);
     p->mass_factor = cal_arena_numbers(arena, (size_t)total);
-    return p->mass != NULL && p->mass_factor != NULL && begin_loops(p, arena);
+    return p->mass != NULL && p->mass_factor != NULL && begin_loops(p, arena) && begin_resistances(p, arena);
 }
 
 double cal_problem_times_mass(const cal_problem* p, const double* x, double* out) {
@@ -323,7 +340,8 @@ static cal_status fill_unit(cal_problem* p, int i, double time, const double* q,
     cal_status status = u->ops->dynamics(u, time, own_q, own_v, M, force + u->first_v);
     p->stiff[i] = false;
     if (status == CAL_OK && u->ops->slopes != NULL)
-        status = u->ops->slopes(u, own_q, own_v, p->damping + u->first_v, p->stiffness + u->first_v, &p->stiff[i]);
+        status = u->ops->slopes(u, own_q, own_v, p->damping + u->first_v, p->stiffness + u->first_v, p->resistance[i],
+                                &p->stiff[i]);
     if (status == CAL_OK && u->most_rows > 0)
         status = u->ops->constraints(u, time, own_q, own_v, l->A, l->noise, l->bias, l->rate, &l->rows);
     if (u->moved) memcpy(l->v, own_v, (size_t)u->v_count * sizeof *own_v);
@@ -334,6 +352,8 @@ static cal_status fill_unit(cal_problem* p, int i, double time, const double* q,
             p->diagonal_mass[i] &= r == c ? M[r * p->size[i] + c] > 0.0 : M[r * p->size[i] + c] == 0.0;
     for (int k = 0; k < p->size[i]; k++) p->diagonal[p->first[i] + k] = M[k * (p->size[i] + 1)];
     memcpy(L, M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
+    if (p->resistance[i] != NULL)
+        memcpy(p->resistance[i] + p->size[i] * p->size[i], M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
     if (!cal_dense_factor(L, p->size[i]))
         return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
     make_projector(p, i);
@@ -406,9 +426,12 @@ void cal_problem_stiffen(cal_problem* p, double h) {
         if (!p->stiff[i]) continue;
         const int n = p->size[i];
         double *M = p->mass + p->mass_at[i], *L = p->mass_factor + p->mass_at[i];
+        const double *R = p->resistance[i], *plain = R != NULL ? R + n * n : NULL;
+        for (int k = 0; R != NULL && k < n * n; k++) M[k] = plain[k] + h * R[k];
         for (int k = 0; k < n; k++) {
             const int at = p->first[i] + k;
-            M[k * (n + 1)] = p->diagonal[at] + h * (p->damping[at] + h * p->stiffness[at]);
+            const double own = R != NULL ? M[k * (n + 1)] : p->diagonal[at];
+            M[k * (n + 1)] = own + h * (p->damping[at] + h * p->stiffness[at]);
         }
         memcpy(L, M, (size_t)(n * n) * sizeof *M);
         cal_dense_factor(L, n); // it was positive definite before something was added to it

@@ -100,7 +100,8 @@ typedef struct cal_problem {
     bool* diagonal_mass;                    // a unit: its mass matrix is
     bool* stiff;                            // a unit: some force falls with velocity or position
     double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
-    cal_problem_loops* loops;               // of each unit
+    double** resistance;      // of each unit that resists: the matrix that D has beside that, and M itself; else NULL
+    cal_problem_loops* loops; // of each unit
     cal_blocks matrix;
     bool loose;     // pairs touch in one point each: sweeps are quick
     bool factors;   // there is a matrix: where sweeps do not come to an end, Newton does

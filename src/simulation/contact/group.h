@@ -66,9 +66,10 @@ typedef struct cal_group_member_ops {
     // Makes quaternions of unit length again.
     cal_status (*normalize)(const cal_group_member* unit, double* q);
     // By how much each component of f falls with the same one of v, and of a displacement along v: v_count each, not less than
-    // zero. *any is false: by nothing. NULL where that is always so.
+    // zero. resistance: of units that resist, by how much beside that with all of v, a symmetric matrix without eigenvalues below zero; else NULL.
+    // *any is false: by nothing. NULL where that is always so.
     cal_status (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping,
-                         double* stiffness, bool* any);
+                         double* stiffness, double* resistance, bool* any);
     // Constraints A(q) v = r(t) of the unit, of which there are at most `most_rows`; all three NULL where there are none. Rows of A
     // (v_count each), how far rounding may have put the entries of each off, Ȧ v − ṙ, r, and how many rows there are.
     cal_status (*constraints)(const cal_group_member* unit, double time, const double* q, const double* v, double* A,
@@ -121,13 +122,29 @@ struct cal_group_member {
     int stop_count;                   // joints with rigid stops
     int first_q, first_v, first_body; // in the group's arrays
     int extras_count;                 // what the user set, for the world
-    int lengths;                      // so many of q, and of v, come first and are lengths: others count as angles
-    bool varying;                     // mass and forces change along its way: a step must not be long for them
-    bool moved;                       // some of its constraints prescribe a motion: r is not zero
+    int lengths; // of a free body: so many of q, and of v, come first and are lengths, relative to the group's; others count as angles
+    // Of a multibody, whose lengths are relative to its own size: that is sizes[k] for q's k-th; and for each of q, then of v, which k, −1: an
+    // angle. NULL: there are none.
+    const double* sizes;
+    const int* size_at;
+    bool varying; // mass and forces change along its way: a step must not be long for them
+    bool resists; // so do forces of a medium: slopes have a matrix
+    bool moved;   // some of its constraints prescribe a motion: r is not zero
 };
 
-// What a difference of the k-th of a unit's q or v counts, as an angle.
-static inline double cal_member_weight(const cal_group_member* unit, int k, double length) {
+// Whether the k-th of a unit's v is a length.
+static inline bool cal_member_slides(const cal_group_member* unit, int k) {
+    return k < unit->lengths || (unit->size_at != NULL && unit->size_at[unit->q_count + k] >= 0);
+}
+
+// What a difference of the k-th of a unit's q counts, as an angle; and of its v.
+static inline double cal_member_q_weight(const cal_group_member* unit, int k, double length) {
+    if (unit->size_at != NULL) return unit->size_at[k] >= 0 ? 1.0 / unit->sizes[unit->size_at[k]] : 1.0;
+    return k < unit->lengths ? 1.0 / length : 1.0;
+}
+static inline double cal_member_v_weight(const cal_group_member* unit, int k, double length) {
+    const int at = unit->q_count + k;
+    if (unit->size_at != NULL) return unit->size_at[at] >= 0 ? 1.0 / unit->sizes[unit->size_at[at]] : 1.0;
     return k < unit->lengths ? 1.0 / length : 1.0;
 }
 

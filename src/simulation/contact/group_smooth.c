@@ -43,7 +43,9 @@ double cal_smooth_longest(const cal_problem* p) {
     double longest = INFINITY;
     for (int i = 0; i < p->group->unit_count; i++)
         for (int n = p->first[i]; p->stiff[i] && n < p->first[i] + p->size[i]; n++) {
-            const double D = p->damping[n] / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
+            const int own = n - p->first[i];
+            const double more = p->resistance[i] != NULL ? p->resistance[i][own * (p->size[i] + 1)] : 0.0;
+            const double D = (p->damping[n] + more) / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
             if (D > 0.0 || K > 0.0) longest = fmin(longest, 2.0 / (D + sqrt(D * D + 4.0 * K)));
         }
     return longest;
@@ -95,7 +97,8 @@ static void find_speeds(const cal_smooth* s, const cal_contact_row* touch, const
     }
 }
 
-bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v) {
+bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v,
+                     bool touching) {
     const double length = s->group->length;
     double speed = 0.0;
     s->problem = p, s->cache = cache, s->rest = rest, s->count = 0;
@@ -104,7 +107,8 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = k < unit->lengths ? 1.0 : fmax(1.0, length);
+            // What is taken to go on as it does has no solution that says so: it must, by the speeds of points.
+            const double weight = cal_member_slides(unit, k) ? 1.0 : touching ? length : fmax(1.0, length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
@@ -113,15 +117,16 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &cache->contacts[touch->contact];
-        if (!(touch->impulse[0] > 0.0)) continue;
-        if (fabs(touch->gap) > CAL_WORK_CLOSED * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS)
-            return false;
+        const bool near = fabs(touch->gap) <= CAL_WORK_CLOSED * length;
+        if (touching ? !near : !(touch->impulse[0] > 0.0)) continue;
+        if (!near || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
         double y[3];
         find_speeds(s, touch, v, true, y);
         if (-y[0] > CAL_WORK_STOPPING * speed) return false; // it is being hit
+        if (touching && y[0] > CAL_WORK_STOPPING * speed) continue;
         const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
-        const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
+        const bool sticks = touching || across < (1.0 - sliding) * touch->friction * touch->impulse[0];
         const bool slides = slip > (sticks ? CAL_WORK_STOPPING : sliding) * speed;
         // A stop has one row.
         rows += slides || touch->stops ? 1 : 3;
@@ -395,10 +400,13 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     double speed = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
+        const double* own = v + unit->first_v;
         double swept[SWEPT];
-        for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed,
-                         fabs(sweep(unit, v + unit->first_v, swept)[k]) * cal_member_weight(unit, k, s->group->length));
+        for (int k = 0; k < unit->v_count; k++) {
+            const double weight = cal_member_v_weight(unit, k, s->group->length);
+            speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
+            speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight); // what is less is what is left of spin
+        }
     }
     double h = speed > 0.0 ? along / speed : 1.0;
     if (s->group->driven_moves) h = fmin(h, soon * step);
@@ -504,9 +512,17 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
         if (status != CAL_OK) return status;
         if (round == 0) s->stops = find_stop(s);
         for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
+            const cal_contact_row* touch = &s->problem->rows[k];
+            double allowed = -s->landed;
             bool held = false;
-            for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
-            s->hits |= !held && s->problem->rows[k].gap < -s->landed;
+            for (int i = 0; i < s->count; i++) {
+                const int* body = s->held[i].body;
+                held |= find(s, i) == touch;
+                // Beside a point that is held as deep as it was.
+                if (body[0] == touch->body[0] && body[1] == touch->body[1])
+                    allowed = fmin(allowed, s->held[i].gap - s->landed);
+            }
+            s->hits |= !held && touch->gap < allowed;
         }
         *ok &= read_rows(s, s->v, true, s->right);
         if (!*ok) return CAL_OK;
@@ -573,13 +589,13 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_v, group->length);
+            const double weight = cal_member_v_weight(unit, n - unit->first_v, group->length);
             most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
-            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
+            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }

@@ -40,8 +40,9 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena);
 // The longest step that joint forces allow an explicit method, by and large: (h D + h² K) / M is one.
 double cal_smooth_longest(const cal_problem* problem);
 // Whether the contacts of a solution press or are apart, and nothing in between; they are held from now on. The problem, the cache
-// and the memory that a look may take are the caller's.
-bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v);
+// and the memory that a look may take are the caller's. touching: what touches and does not part is held, whatever the solution says.
+bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v,
+                     bool touching);
 // A step of size h from (q, v); results are in s->q, s->v and s->work. *miss: an estimate of its error, over the tolerance; infinite where a
 // contact did what it may not.
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,

@@ -6,7 +6,8 @@
 //     τ (2 T + 2 √(T U)) + τ² (√T + √U)²         T kinetic energy, U that of the speed s (solver/account.h)
 //
 // with the tolerance τ and the speed s at which impacts end, before they are slowed down to what they had (group_energy.c), and what gains
-// more is taken again, half as long. So is one of free bodies whose contact problem is so far from solved that it gains a share of their energy; and a step on whose way bodies overlap, and no way that is near it is better (group_bow.c).
+// more is taken again, half as long. So is one of free bodies whose contact problem is so far from solved that it gains a share of their energy; a step on whose way bodies overlap, and no way that is near it is better (group_bow.c); and
+// one that leads to where masses and forces are not known.
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
@@ -125,12 +126,20 @@ static cal_status gains_much(cal_world* world, int component, const double* numb
 
 cal_status cal_group_take_step(cal_world* world, int component, const double* numbers, cal_group_interval* interval,
                                double* trial, cal_group_report* out, cal_error* error) {
+    const double shortest = (interval->end - interval->begin) / SMALLEST_PART;
     cal_group_interval part = *interval;
     int64_t rejected = 0, solves = 0, newton = 0;
     for (bool again = true; again;) {
         cal_group_interval reached = part;
         double gain = 0.0, known = 0.0;
         cal_status status = find_step(world, component, numbers, &reached, trial, out, error);
+        const bool failed = status == CAL_BAD_MODEL || status == CAL_NOT_FINITE || status == CAL_NOT_CONVERGED;
+        // What moves so fast that nothing is known where so long a step ends goes on in a shorter one.
+        if (failed && part.end - interval->time > shortest) {
+            part.end = interval->time + 0.5 * (part.end - interval->time);
+            rejected++;
+            continue;
+        }
         if (status != CAL_OK) return status;
         const double length = reached.time - interval->time;
         status = count_flows(world, component, interval->time, numbers, trial, length, out, &gain, &known);
@@ -140,7 +149,7 @@ cal_status cal_group_take_step(cal_world* world, int component, const double* nu
         if (status != CAL_OK)
             return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
         rejected += out->rejected, solves += out->solves, newton += out->newton;
-        again = again && length > (interval->end - interval->begin) / SMALLEST_PART;
+        again = again && length > shortest;
         rejected += again;
         part.end = interval->time + 0.5 * length;
         if (!again) interval->time = reached.time;

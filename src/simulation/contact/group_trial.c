@@ -273,10 +273,18 @@ static decision follow_shorter(trial* t, double off) {
     return AGAIN;
 }
 
+// Whether contacts may be held in a smooth step: those that press in the step as it was solved; or, where that is no answer, of free bodies, those that
+// touch, of which forces then say who pulls. A step of the first order takes rows as they are at its begin: where what rolls turns by more than a few
+// degrees in it, it presses on points of a rim that the contact only comes to, and lifts what is pressed.
+static bool holds(cal_group_work* w, const double* v) {
+    return cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, false) ||
+           (w->lands && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v, true));
+}
+
 static decision follow(trial* t) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
-    if (t->paused || !t->follows || !cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, t->v)) return OPEN;
+    if (t->paused || !t->follows || !holds(w, t->v)) return OPEN;
     cal_work_remember(w, t->h);
     double off = INFINITY;
     const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;

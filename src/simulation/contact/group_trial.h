@@ -8,7 +8,7 @@ enum { CAL_STEP_HALVES = 2 };
 #define CAL_STEP_KINKED 0.125 // of the smallest step: a smooth one is not shorter
 #define CAL_STEP_TURNED 1.0   // rad: no step turns anything free further
 
-// The largest of |a scale_a − b scale_b| over the units, with turns counted by the group's length.
+// The largest of |a scale_a − b scale_b| over the units, as angles.
 double cal_work_measure(const cal_group* group, const double* a, const double* b, double scale_a, double scale_b);
 
 // The whole step, or a better solution of it, in `whole`. Impacts of several restitutions at once could make energy of nothing: then none of

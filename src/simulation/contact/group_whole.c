@@ -10,7 +10,7 @@ double cal_work_measure(const cal_group* group, const double* a, const double* b
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = cal_member_weight(unit, k, group->length);
+            const double weight = cal_member_v_weight(unit, k, group->length);
             const int n = unit->first_v + k;
             most = cal_larger(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
         }

@@ -37,6 +37,8 @@ typedef struct cal_sight {
 
 // Where both are at a time (search.c).
 cal_status cal_chase_move(cal_chase* c, double time);
+// How fast what can be seen of a body turns now, world's axes.
+void cal_chase_turning(const cal_chase* c, int which, double w[3]);
 // What time can resolve near a time, with room for the rounding of what is added to it.
 double cal_time_resolution(const cal_world* world, double time);
 // How far from a time of impact rounding may say either: what times are rounded to, and what that of places makes of a time.

@@ -44,6 +44,7 @@ typedef struct cal_multibody_model {
     double *mass, *factor; // v × v each
     double* work;          // 12 (q + v)
     double* scale;         // of errors of q and v
+    int* length_at;        // of each of q, and of v: whose scale in q its lengths have, −1: an angle
     // Of a model with constraints: those that the state at hand says are active, and their rows there (multibody_loops.c).
     int constraint_count;
     cal_constraints* constraints; // NULL: the model has none
@@ -89,6 +90,8 @@ struct cal_multibody {
     cal_outer_force* pushes; // since the committed time
     int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
+    double changed,
+        pause; // when it was changed from outside last, and how long that was after the time before, s; 0: it was not
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays

@@ -183,7 +183,7 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
 
 // The largest of (h D + h² K)ᵢᵢ (M⁻¹)ᵢᵢ over degrees of freedom, at a state: with the diagonal S = h D + h² K, the elements on the diagonal of
 // S^½ M⁻¹ S^½, none of which is above its largest eigenvalue. (Mᵢᵢ would count what hangs from a joint as its inertia, though a light body
-// between two joints of one axis feels only its own.) Constraints are left out: they take motions away, and a step that is implicit without
+// between two joints of one axis feels only its own.) Of a medium, whose slopes are a matrix per body, what it makes of that body's motion. Constraints are left out: they take motions away, and a step that is implicit without
 // need is as exact.
 static cal_status find_stiffness(const cal_multibody* m, const double* data, double time, double h, double* out) {
     cal_multibody_model* e = m->engine;
@@ -192,13 +192,18 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
     const double *control = e->inputs, *v = data + m->at.v;
     cal_drive_inputs(e->model, data + m->at.control, time, e->inputs);
     bool any = cal_joint_slopes(e->model, control, data, v, damping, stiffness);
-    any |= cal_coupled_add_slopes(e->aba_state->coupled, control, data, v, damping, stiffness);
-    if (!any) return CAL_OK;
+    cal_coupled* coupled = e->aba_state->coupled;
+    any |= cal_coupled_add_slopes(coupled, control, data, v, damping, stiffness);
+    const bool resists = cal_model_has_drag(e->model);
+    if (!any && !resists) return CAL_OK;
     double* inverse = stiffness + e->v_count;
     cal_constraints_evaluate(e->inertia, data, v);
     cal_constraints_factor_mass(e->inertia);
     cal_mass_factor_inverse_diagonal(&e->inertia->tree, inverse);
     for (int i = 0; i < e->v_count; i++) *out = fmax(*out, h * (damping[i] + h * stiffness[i]) * inverse[i]);
+    if (!resists) return CAL_OK;
+    cal_coupled_resist(coupled, h);
+    *out = fmax(*out, cal_mass_factor_resisted(&e->inertia->tree, coupled->resisting));
     return CAL_OK;
 }
 

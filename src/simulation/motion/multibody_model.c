@@ -33,6 +33,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_free(e->factor);
     cal_free(e->work);
     cal_free(e->scale);
+    cal_free(e->length_at);
     cal_free(e->drive);
     cal_free(e->inputs);
     cal_free(e->stops);
@@ -94,6 +95,18 @@ double cal_stopped_joint_gap(const cal_stopped_joint* joint, const double* q, do
     return fmin(low, high);
 }
 
+// Slides are lengths, and where a free joint is.
+static int lengths_of(cal_joint_kind kind) { return kind == CAL_FREE ? 3 : kind == CAL_PRISMATIC ? 1 : 0; }
+
+static void find_lengths(cal_multibody_model* e) {
+    for (int i = 0; i < e->q_count + e->v_count; i++) e->length_at[i] = -1;
+    for (int joint = 0; joint < e->model->joint_count; joint++) {
+        const cal_joint* own = &e->model->joints[joint];
+        for (int i = 0; i < lengths_of(own->def->kind); i++)
+            e->length_at[own->first_q + i] = e->length_at[e->q_count + own->first_v + i] = own->first_q + i;
+    }
+}
+
 static bool allocate(cal_multibody_model* e) {
     const size_t q = (size_t)e->q_count, v = (size_t)e->v_count;
     e->path = cal_allocate((size_t)e->model->node_count + 1, sizeof *e->path);
@@ -104,10 +117,12 @@ static bool allocate(cal_multibody_model* e) {
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 3, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
+    e->length_at = cal_allocate(q + v + 1, sizeof *e->length_at);
     e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
     e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));
     return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL &&
-           e->factor != NULL && e->work != NULL && e->scale != NULL && e->drive != NULL && e->inputs != NULL;
+           e->factor != NULL && e->work != NULL && e->scale != NULL && e->length_at != NULL && e->drive != NULL &&
+           e->inputs != NULL;
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
@@ -137,6 +152,7 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
         if (status == CAL_OK && !allocate(e)) status = CAL_NO_MEMORY;
         if (status != CAL_OK) status = cal_fail(error, status, "out of memory for a multibody");
     }
+    if (status == CAL_OK) find_lengths(e);
     if (status != CAL_OK) {
         cal_multibody_model_release(e);
         return status;
@@ -223,8 +239,8 @@ cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody*
         cal_joint_def def;
         int first_q, first_v;
         cal_model_joint(e->model, joint, &def, NULL, &first_q, &first_v);
-        const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
-        for (int i = 0; i < count; i++) e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
+        for (int i = 0; i < lengths_of(def.kind); i++)
+            e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
     }
     // What a contact group counts as touching counts so in flight; and a bounce that gravity ends before the next check of groups.
     const double pull = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),

@@ -262,11 +262,13 @@ static cal_status unit_normalize(const cal_group_member* unit, double* q) {
 }
 
 static cal_status unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
-                              double* stiffness, bool* any) {
+                              double* stiffness, double* resistance, bool* any) {
     cal_multibody* m = self_of(unit);
+    cal_coupled* coupled = m->engine->aba_state->coupled;
     const double* control = m->engine->inputs; // of the dynamics, which come first
     *any = cal_joint_slopes(m->engine->model, control, q, v, damping, stiffness);
-    *any |= cal_coupled_add_slopes(m->engine->aba_state->coupled, control, q, v, damping, stiffness);
+    *any |= cal_coupled_add_slopes(coupled, control, q, v, damping, stiffness);
+    if (resistance != NULL) *any = true, cal_coupled_find_resistance(coupled, resistance);
     return CAL_OK;
 }
 
@@ -433,6 +435,9 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count,
                               .stop_count = m->engine->stop_count,
+                              .sizes = m->engine->scale,
+                              .size_at = m->engine->length_at,
                               .moved = m->engine->constraints != NULL && m->engine->constraints->moved,
+                              .resists = cal_model_has_drag(m->engine->model),
                               .varying = true};
 }

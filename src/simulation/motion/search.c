@@ -117,22 +117,26 @@ cal_status cal_chase_move(cal_chase* c, double time) {
     return CAL_OK;
 }
 
+// Turned back about its axis all the time, a body of revolution looks the same.
+void cal_chase_turning(const cal_chase* c, int which, double w[3]) {
+    const cal_motion* at = &c->at[which];
+    for (int i = 0; i < 3; i++) w[i] = c->part[which]->spinning ? at->w[i] : 0.0;
+    if (!c->limits[which].unspun) return;
+    const int axis = c->part[which]->symmetric - 1;
+    double along = 0.0;
+    for (int i = 0; i < 3; i++) along += at->pose.rotation[3 * i + axis] * at->w[i];
+    for (int i = 0; i < 3; i++) w[i] -= along * at->pose.rotation[3 * i + axis];
+}
+
 static cal_sweep sweep_of(const cal_chase* c, int which) {
     const cal_motion_bounds* limits = &c->limits[which];
     const cal_motion* at = &c->at[which];
     cal_sweep sweep = {.slack = limits->slack, .twist = limits->twist, .loose = limits->loose};
     for (int i = 0; i < 3; i++) {
         sweep.u[i] = at->u[i];
-        sweep.w[i] = c->part[which]->spinning ? at->w[i] : 0.0;
         sweep.acceleration[i] = limits->acceleration[i];
     }
-    // Turned back about its axis all the time, a body of revolution looks the same.
-    if (limits->unspun) {
-        const int axis = c->part[which]->symmetric - 1;
-        double along = 0.0;
-        for (int i = 0; i < 3; i++) along += at->pose.rotation[3 * i + axis] * at->w[i];
-        for (int i = 0; i < 3; i++) sweep.w[i] -= along * at->pose.rotation[3 * i + axis];
-    }
+    cal_chase_turning(c, which, sweep.w);
     return sweep;
 }
 

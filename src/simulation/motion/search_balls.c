@@ -14,6 +14,15 @@
 // ball that passes by is passed in one look. A block that is driven may turn: no point of it then comes nearer faster than the nearest one, plus
 // its turning rate times its size, and acceleration counts in all directions.
 //
+// Where a look gets on by next to nothing of a turn, as between balls that touch and do not come nearer, k is looked at again. Along a normal that does
+// not turn, a turn at a constant rate ω moves an arm by no more than |n×ω| |ω| |arm| τ²/2, and what is left of k is |ω̇| |arm|: what spins beside a plane
+// goes on for long. And in a frame that turns with one of two bodies, from the centre of which the other one's is y away, that one's arm
+// stands still, the other one's turns at the rate ω' − ω, and
+//
+//     ẏ = ḋ − ω×d,    ÿ = d̈ − 2 ω×ḋ + ω×(ω×d),    |y⃛| ≤ 3 |ω×d̈| + 3 |ω| |ω×ḋ| + ω² |ω×d|:
+//
+// two balls that go round one between them without a gap are as good as at rest there.
+//
 // Stepping there and looking again converges quadratically from below. In the end that is not needed: as long as balls are apart, the second
 // derivative of their gap is at most
 //
@@ -26,6 +35,7 @@
 #include "simulation/motion/chase.h"
 #include "simulation/world.h"
 #include <float.h>
+#include <string.h>
 
 enum {
     FEW_BALLS = 8,
@@ -33,10 +43,15 @@ enum {
 };                          // of a body that are placed once for all balls of the other one
 enum { MOST_TANGENTS = 4 }; // of a look
 enum { MOST_ROOTS = 8 };
+enum { SPEED_ROUNDINGS = 8 };
+#define SMALL 0.05  // rad: a look that gets on by less of a turn is worth another one
+#define FURTHER 1.0 // rad: as far as that goes
 
 // A ball of a body at a time: its centre and velocity, and how far it is from the straight line, in acceleration, because the body turns.
 typedef struct ball {
     double x[3], v[3], radius, bend;
+    double arm[3]; // from the body's centre
+    double fast;   // what v is the sum of: it is rounded by a share of that
 } ball;
 
 static void place(const cal_chase* c, int which, int number, ball* out) {
@@ -46,12 +61,13 @@ static void place(const cal_chase* c, int which, int number, ball* out) {
     const double* center = part->balls[number];
     out->radius = center[3];
     out->bend = 0.0;
-    for (int i = 0; i < 3; i++) out->x[i] = at->pose.position[i], out->v[i] = at->u[i];
+    out->fast = fabs(at->u[0]) + fabs(at->u[1]) + fabs(at->u[2]);
+    for (int i = 0; i < 3; i++) out->x[i] = at->pose.position[i], out->v[i] = at->u[i], out->arm[i] = 0.0;
     if (!part->spinning) return;
-    double arm[3], turned[3];
-    cal_rotate3(at->pose.rotation, center, arm);
-    cal_cross3(at->w, arm, turned);
-    for (int i = 0; i < 3; i++) out->x[i] += arm[i], out->v[i] += turned[i];
+    double turned[3];
+    cal_rotate3(at->pose.rotation, center, out->arm);
+    cal_cross3(at->w, out->arm, turned);
+    for (int i = 0; i < 3; i++) out->x[i] += out->arm[i], out->v[i] += turned[i], out->fast += fabs(turned[i]);
     out->bend = (limits->twist + limits->turn * limits->turn) * sqrt(cal_dot3(center, center));
 }
 
@@ -92,7 +108,7 @@ typedef struct meeting {
     double r[3]; // of two balls: from centre to centre
     double n[3], v[3];
     double gap, closing, radius; // radius: the sum of both
-    double bend;
+    double bend, fast;
 } meeting;
 
 static void normalize(const double r[3], double length, double n[3]) {
@@ -110,6 +126,7 @@ static void meet_ball(const ball* p, const ball* q, double square, meeting* m) {
     m->radius = p->radius + q->radius;
     m->gap = length - p->radius - q->radius;
     m->bend = p->bend + q->bend;
+    m->fast = p->fast + q->fast;
     normalize(m->r, length, m->n);
     for (int d = 0; d < 3; d++) m->v[d] = p->v[d] - q->v[d];
     m->closing = -cal_dot3(m->n, m->v);
@@ -121,15 +138,17 @@ static void meet_solid(const cal_chase* c, const rounded* r, const ball* p, meet
     m->gap = cal_from_solid(r->q, &r->solid, p->x, m->n, y) - p->radius;
     m->bend = p->bend;
     cal_point_velocity(&c->at[r->b], y, w);
+    m->fast = p->fast + fabs(w[0]) + fabs(w[1]) + fabs(w[2]);
     for (int d = 0; d < 3; d++) m->v[d] = p->v[d] - w[d];
     m->closing = -cal_dot3(m->n, m->v);
 }
 
 static double far_from_origin(const ball* p) { return fabs(p->x[0]) + fabs(p->x[1]) + fabs(p->x[2]) + p->radius; }
 
-// What does not come nearer in a window by as much as places are rounded to rests.
+// What does not come nearer in a window by as much as places are rounded to rests, and what comes nearer by what speeds are rounded to: the turn of
+// an arm, its cross product and the sum along the normal are of a few roundings each.
 static bool rests(const cal_chase* c, const ball* p, const meeting* m) {
-    return m->closing * c->world->window <= DBL_EPSILON * far_from_origin(p);
+    return m->closing <= DBL_EPSILON * (far_from_origin(p) / c->world->window + SPEED_ROUNDINGS * m->fast);
 }
 
 // The first root of gap − speed τ − k τ²/2, for gap ≥ 0 and k ≥ 0; infinite when there is none.
@@ -165,6 +184,85 @@ static double time_beyond(const meeting* m, const double a[3], double k, double 
         t += closing_time(left, k * t - cal_dot3(n, v), k + against(n, a));
     }
     return t;
+}
+
+static double length_of(const double a[3]) { return sqrt(cal_dot3(a, a)); }
+
+// How much a ball's turn about its body's centre, at a rate that is constant but for a twist, bends its way along a direction at most.
+static double bend_along(const double n[3], const double w[3], double twist, const double arm[3]) {
+    double across[3];
+    cal_cross3(n, w, across);
+    return (twist + length_of(across) * length_of(w)) * length_of(arm);
+}
+
+// Two balls, or one and a block, of bodies 0 and 1, seen along the normal from 1 to 0.
+typedef struct rotation {
+    double n[3], d[3], u[3], a[3]; // the first centre seen from the other one's: place, velocity, acceleration
+    double w[2][3], twist[2], arm[2][3];
+    double slack;
+} rotation;
+
+static void find_rotation(const cal_chase* c, const rounded* r, const ball* p, const ball* q, const meeting* m,
+                          const double a[3], rotation* out) {
+    const int body[2] = {r->a, r->b};
+    out->slack = c->slack;
+    memcpy(out->n, m->n, sizeof out->n);
+    memcpy(out->a, a, sizeof out->a);
+    for (int d = 0; d < 3; d++) {
+        out->d[d] = c->at[r->a].pose.position[d] - c->at[r->b].pose.position[d];
+        out->u[d] = c->at[r->a].u[d] - c->at[r->b].u[d];
+        out->arm[0][d] = p->arm[d], out->arm[1][d] = q != NULL ? q->arm[d] : 0.0;
+    }
+    for (int i = 0; i < 2; i++) {
+        cal_chase_turning(c, body[i], out->w[i]);
+        out->twist[i] = c->limits[body[i]].twist;
+    }
+}
+
+// How a gap bends at most from the frame that turns with one of the two, up to a time.
+static double bend_from(const rotation* t, int own, double h) {
+    const double* w = t->w[own];
+    const double side = own == 0 ? 1.0 : -1.0, rate = length_of(w);
+    double drag[3], twice[3], outer[3], inner[3], across[3], rest[3], n[3], a[3];
+    cal_cross3(w, t->d, drag);
+    cal_cross3(w, t->u, twice);
+    cal_cross3(w, t->a, outer);
+    cal_cross3(w, drag, inner);
+    cal_cross3(w, t->w[1 - own], across);
+    for (int i = 0; i < 3; i++) {
+        n[i] = side * t->n[i];
+        a[i] = side * (t->a[i] - 2.0 * twice[i] + inner[i]);
+        rest[i] = t->w[1 - own][i] - w[i];
+    }
+    const double A = length_of(outer), U = length_of(twice), D = length_of(drag),
+                 third = 3.0 * A + 3.0 * rate * (U + h * A) + rate * rate * (D + h * (U + 0.5 * h * A));
+    return t->slack + h * third / 3.0 + against(n, a) + t->twist[own] * length_of(t->arm[own]) +
+           bend_along(n, rest, t->twist[1 - own] + length_of(across), t->arm[1 - own]);
+}
+
+// The same as time_apart for what gets on by next to nothing of a turn otherwise.
+static double time_turning(const cal_chase* c, const rounded* r, const ball* p, const ball* q, const meeting* m,
+                           const double a[3], double least, bool at_rest, double horizon, double step) {
+    rotation t;
+    const double gap = fmax(m->gap, at_rest ? least : 0.0);
+    const double most = fmax(c->limits[0].turn, c->limits[1].turn);
+    if (!(step < horizon) || !(step * most < SMALL) || c->limits[0].loose || c->limits[1].loose) return step;
+    find_rotation(c, r, p, q, m, a, &t);
+    double k = t.slack + against(t.n, t.a);
+    for (int i = 0; i < 2; i++) k += bend_along(t.n, t.w[i], t.twist[i], t.arm[i]);
+    double best = fmax(step, closing_time(gap, m->closing, k));
+    for (int i = 0; q != NULL && i < 2; i++) {
+        // The bound grows with the time that it is for: a shorter one has a better one.
+        const double rate = length_of(t.w[i]);
+        double h = fmin(horizon, FURTHER / rate);
+        for (int trial = 0; rate > 0.0 && trial < MOST_TANGENTS && h > best; trial++) {
+            const double safe = fmin(h, closing_time(gap, m->closing, bend_from(&t, i, h)));
+            best = fmax(best, safe);
+            if (safe >= 0.5 * h) break;
+            h = fmax(2.0 * safe, h / 16.0);
+        }
+    }
+    return best;
 }
 
 // How fast balls of two bodies can come nearer to each other at most, and the most that this can grow: what the centres do, and what turning
@@ -255,8 +353,9 @@ void cal_look_at_balls(const cal_chase* c, double horizon, cal_sight* out) {
             // Who is too far away to be the first does not touch before twice its time.
             double step = 2.0 * out->step;
             bool near = true;
+            const ball* q = NULL;
             if (r.balls) {
-                const ball* q = other_ball(c, &r, j, &room);
+                q = other_ball(c, &r, j, &room);
                 const double square = between(&p, q, m.r), far = p.radius + q->radius + least + reach;
                 near = !(square > far * far);
                 if (near) meet_ball(&p, q, square, &m);
@@ -271,7 +370,8 @@ void cal_look_at_balls(const cal_chase* c, double horizon, cal_sight* out) {
                                                     : 0.0,
                                         m.closing + turning, c->relative + m.bend);
                 else
-                    step = time_apart(&m, a, c->slack + m.bend, least, at_rest);
+                    step = time_turning(c, &r, &p, q, &m, a, least, at_rest, horizon,
+                                        time_apart(&m, a, c->slack + m.bend, least, at_rest));
                 if (touching ? !out->touching || m.closing > out->speed : !out->touching && step < out->step)
                     out->speed = m.closing;
                 out->touching |= touching;
