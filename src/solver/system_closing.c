@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// An error that a projection leaves although it should not: something has come apart.
+// An error that a projection leaves although it should not: something has come apart, but for what is so large that this is rounding.
 static const double OPEN = 1e-4;
 
 void cal_system_project_before(cal_system* system) {
@@ -65,7 +65,7 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
         system->error_sum += left.squares;
         system->error_steps++;
     }
-    if (!system->projects || left.error <= OPEN) return CAL_OK;
+    if (!system->projects || left.error <= OPEN || cal_constraints_are_reached(set)) return CAL_OK;
     system->opened = left.error_of;
     return CAL_NOT_CONVERGED;
 }
