@@ -423,6 +423,44 @@ static void chosen_motors_give_the_accelerations(void** state) {
     cal_model_destroy(model);
 }
 
+// Three links in gravity whose loop a ball closes, of any size, end at the same angles: at 10¹² m rounding opens the loop by more than anything may be open
+// that has not come apart.
+static void a_loop_is_closed_at_any_size(void** state) {
+    (void)state;
+    static const double ways[3][2] = {{1.0, 0.0}, {0.0, 1.0}, {-1.0, 0.0}};
+    double expected[3] = {0.0};
+    for (int k = 0; k < 3; k++) {
+        const double size = k == 0 ? 1.0 : k == 1 ? 1e-12 : 1e12, gravity[3] = {0.0, 0.0, -GRAVITY * size};
+        cal_builder* builder = NULL;
+        cal_model* model = NULL;
+        cal_error error;
+        cal_joint_def hinge = cal_default_joint_def();
+        cal_constraint_def loop = cal_default_constraint_def();
+        assert_int_equal(cal_builder_create(&builder), CAL_OK);
+        cal_builder_set_gravity(builder, gravity);
+        for (int i = 0; i < 3; i++) {
+            cal_body_def link = cal_default_body_def();
+            link.parent = i - 1, link.mass = 0.05 / (1 + i);
+            link.position[0] = i == 1 ? size : 0.0, link.position[2] = i == 2 ? size : 0.0;
+            link.center[0] = 0.5 * size * ways[i][0], link.center[2] = 0.5 * size * ways[i][1];
+            for (int d = 0; d < 3; d++) link.inertia[d] = 0.01 * link.mass * size * size;
+            for (int d = 0; d < 3; d++) hinge.axis[d] = d == 1;
+            cal_builder_add_joint(builder, cal_builder_add_body(builder, &link), &hinge);
+        }
+        loop.kind = CAL_LOOP_BALL, loop.body[0] = 2, loop.body[1] = CAL_GROUND;
+        loop.position[0][0] = -size, loop.position[1][2] = size;
+        cal_builder_add_constraint(builder, &loop);
+        if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+        cal_builder_destroy(builder);
+        cal_sim* sim = open_sim(model, "auto", 1e-8);
+        if (cal_sim_advance(sim, 0.5, &error)) fail_msg("%g m: %s", size, error.text);
+        if (k == 0) memcpy(expected, cal_sim_q(sim), sizeof expected);
+        cal_test_expect_below(cal_test_largest_difference(cal_sim_q(sim), expected, 3), 1e-7, "angles", "any size");
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_joint_is_a_joint_like_those_of_the_tree),
@@ -432,6 +470,7 @@ int main(void) {
         cmocka_unit_test(a_string_is_caught_when_it_is_taut),
         cmocka_unit_test(joints_that_are_held_stay_where_they_are),
         cmocka_unit_test(chosen_motors_give_the_accelerations),
+        cmocka_unit_test(a_loop_is_closed_at_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

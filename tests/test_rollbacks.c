@@ -2,6 +2,7 @@
 // friction, contact groups and callbacks, have one hash and one list of collisions, whatever goes back and how often.
 //
 // CAL_WORLDS in the environment: how many worlds; CAL_FIRST: from which on.
+#include "calder/calder_read.h"
 #include "support_history.h"
 #include <math.h>
 #include <stdio.h>
@@ -117,6 +118,45 @@ static void many_impacts_are_not_repeated_without_end(void** state) {
     }
 }
 
+// A loop that controls an arm a thousand times per second changes it each time: what is computed ahead of the next change is thrown away, and is a step
+// of the solver at most. It was sixty times as long as what stayed.
+static void what_is_controlled_is_not_computed_far_ahead(void** state) {
+    (void)state;
+    static const char text[] = "<mujoco><worldbody><geom type='plane' size='0 0 1'/><body pos='0 0 1'><joint name='a' "
+                               "type='hinge' axis='0 1 0'/>"
+                               "<geom type='capsule' size='.03' fromto='0 0 0 .4 0 0'/><body pos='.4 0 0'><joint "
+                               "name='b' type='hinge' axis='0 1 0'/>"
+                               "<geom type='capsule' size='.03' fromto='0 0 0 .3 0 0'/></body></body></worldbody>"
+                               "<actuator><motor joint='a' gear='20'/><motor joint='b' gear='5'/></actuator></mujoco>";
+    enum { CHANGES = 200 };
+    const double time = 0.2;
+    uint64_t hash = 0;
+    cal_error error;
+    cal_model* model = NULL;
+    if (cal_model_read_memory(text, strlen(text), "arm.xml", NULL, &model, NULL, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    for (int run = 0; run < 2; run++) {
+        cal_world_def events = cal_default_world_def();
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        events.forced_rollbacks = 0.2 * run;
+        def.events = &events;
+        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        for (int i = 0; i < CHANGES; i++) {
+            const double control[2] = {i % 3 - 1.0, i % 5 - 2.0};
+            if (cal_sim_drive(sim, NULL, control, &error) != CAL_OK ||
+                cal_sim_advance(sim, time * (i + 1) / CHANGES, &error) != CAL_OK)
+                fail_msg("%s", error.text);
+        }
+        const cal_world_report report = cal_test_report(cal_sim_world(sim));
+        if (run == 0) hash = report.hash;
+        assert_true(report.hash == hash);
+        if (run == 0) cal_test_expect_below(report.integrated, 8.0 * report.moving * time, "integrated", "an arm");
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
 // Two boxes that are too far apart for one contact group, and near enough for each decision of one to look at the other; a ball on the first one; and a ball
 // between two plates, for events to force rollbacks after.
 static cal_world* make_boxes(double forced, uint64_t seed, cal_body_id* ball) {
@@ -164,6 +204,7 @@ int main(void) {
                                        cmocka_unit_test(scenes_have_one_history),
                                        cmocka_unit_test(bodies_that_are_moved_apart_stay_apart),
                                        cmocka_unit_test(many_impacts_are_not_repeated_without_end),
+                                       cmocka_unit_test(what_is_controlled_is_not_computed_far_ahead),
                                        cmocka_unit_test(what_is_removed_is_not_asked_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 #define _DEFAULT_SOURCE
 #include "place.h"
 #include "support.h"
+
+#include "base/random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +298,52 @@ static void a_crank_that_rubs_turns_back_at_a_dead_point(void** state) {
     }
 }
 
+// Bars one on the other from the ground to the ground, whose hinges rub more or less, pushed one way and back: some rest, some turn back at dead points.
+static void rings_that_rub_are_followed(void** state) {
+    (void)state;
+    enum { MOST = 7 };
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        cal_random random = {seed};
+
+        const int count = 3 + (int)(seed % 5);
+        const double strong = pow(10.0, cal_random_between(&random, -1.0, 1.0));
+        cal_builder* builder = cal_test_builder(9.81);
+        double end[2] = {0.0, 0.0}, angle = 0.0, length = 0.0, tau[MOST], back[MOST];
+        for (int i = 0; i < count; i++) {
+            cal_body_def bar = cal_default_body_def();
+            cal_joint_def hinge = cal_default_joint_def();
+            const double turn =
+                i == 0 ? cal_random_between(&random, -1.5, -0.8) : cal_random_between(&random, 0.1, 1.0);
+            bar.parent = i == 0 ? CAL_GROUND : i - 1, bar.position[0] = length;
+            length = cal_random_between(&random, 0.6, 1.2), angle += turn;
+            end[0] += length * cos(angle), end[1] -= length * sin(angle);
+            bar.quaternion[0] = cos(0.5 * turn), bar.quaternion[2] = sin(0.5 * turn);
+            bar.mass = cal_random_between(&random, 0.3, 2.0), bar.center[0] = 0.5 * length;
+            bar.inertia[1] = bar.inertia[2] = bar.mass * length * length / 12.0;
+            bar.inertia[0] = 0.01 * bar.inertia[1];
+            hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
+            hinge.friction_loss = strong * cal_random_between(&random, 0.0, 3.0);
+            cal_builder_add_joint(builder, cal_builder_add_body(builder, &bar), &hinge);
+            tau[i] = strong * cal_random_between(&random, -3.0, 3.0), back[i] = -tau[i];
+        }
+        cal_constraint_def pin = cal_default_constraint_def();
+        pin.kind = CAL_ROWS, pin.rows = CAL_ROW_X | CAL_ROW_Z, pin.body[0] = CAL_GROUND, pin.body[1] = count - 1;
+        pin.position[0][0] = end[0], pin.position[0][2] = end[1], pin.position[1][0] = length;
+        cal_builder_add_constraint(builder, &pin);
+        cal_model* model = cal_test_finish(builder);
+        for (int i = 0; i < 4; i++) {
+            cal_sim* sim = cal_test_open_sim(model, i % 2 ? "rkf" : "gear", i < 2 ? 1e-4 : 1e-8, NULL, 0.0);
+            assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
+            cal_test_advance_sim(sim, 1.0);
+            assert_int_equal(cal_sim_drive(sim, back, NULL, NULL), CAL_OK);
+            cal_test_advance_sim(sim, 2.0);
+            if (i >= 2) cal_test_expect_balanced(sim, "a ring");
+            cal_sim_destroy(sim);
+        }
+        cal_model_destroy(model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_below_the_limit_stays_and_above_it_slides),
@@ -304,6 +353,7 @@ int main(void) {
         cmocka_unit_test(what_is_moved_does_not_rest_where_it_turns_back),
         cmocka_unit_test(hinges_of_a_loop_hold_together),
         cmocka_unit_test(a_crank_that_rubs_turns_back_at_a_dead_point),
+        cmocka_unit_test(rings_that_rub_are_followed),
         cmocka_unit_test(files_know_who_slides_and_stiction_can_be_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
-static const double CAL_OPEN =
-    1e-4; // an error that a projection leaves although it should not: something has come apart
+enum { CAL_PATIENCE_STEP = 4 };      // corrections that a step may need
+static const double CAL_OPEN = 1e-4; // an error that a projection leaves although it should not: see cal_closing_holds
 
 typedef struct cal_closing {
     cal_stabilization law;
@@ -48,6 +47,12 @@ CAL_DEVICE static inline void cal_closing_project(const cal_closing* closing, ca
     cal_constraints_project(set, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     set->along = CAL_ALONG_OWN;
     set->blind = 0.0;
+}
+
+// Whether constraints, of which this is the largest error that a projection has left, hold: else something has come apart, but for what is so large
+// that this is rounding.
+CAL_DEVICE static inline bool cal_closing_holds(const cal_constraints* set, double error) {
+    return error <= CAL_OPEN || cal_constraints_are_reached(set);
 }
 
 // Noise in accelerations, times σ³, with σ changing by `rate`, at most as fast as anything moves.

@@ -198,16 +198,6 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
 
 // --- Forces ------------------------------------------------------------------------------------------------------------
 
-// Sums of roundings are beyond three times their size as a rule once in 400.
-static const double SURELY = 3.0;
-
-// A correction can do no better than the places that q can have. A joint's q rounds by ε |q|, about an arm that is twice the size of coordinates at most,
-// and half of a last place either way: n of them add up to √n ε |q| of that size, beside the √n ε of what is made of q.
-bool cal_constraints_are_reached(const cal_constraints* set) {
-    const double rounding = ROUNDING * (1.0 + cal_largest_size(set->at_q, set->model->q_count));
-    return openness(set, false, false) <= fmax(set->closed, SURELY * rounding);
-}
-
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau) {
     if (set->row_count == 0) return;

@@ -255,7 +255,7 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 // Whether a projection would leave q and v, where rows were evaluated last, as they are, whatever the size of the mechanism.
 CAL_EVERYWHERE bool cal_constraints_are_closed(const cal_constraints* set);
 // Whether q, where rows were evaluated last, is a place that a projection has come to: open by no more than `closed`, or than rounding.
-bool cal_constraints_are_reached(const cal_constraints* set);
+CAL_EVERYWHERE bool cal_constraints_are_reached(const cal_constraints* set);
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
 CAL_EVERYWHERE void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what,
                                             int patience);

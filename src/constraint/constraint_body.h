@@ -206,6 +206,16 @@ CAL_DEVICE static double openness(const cal_constraints* set, bool of_speed, boo
     return out;
 }
 
+// Sums of roundings are beyond three times their size as a rule once in 400.
+static const double SURELY = 3.0;
+
+// A correction can do no better than the places that q can have. A joint's q rounds by ε |q|, about an arm that is twice the size of coordinates at most,
+// and half of a last place either way: n of them add up to √n ε |q| of that size, beside the √n ε of what is made of q.
+CAL_EVERYWHERE bool cal_constraints_are_reached(const cal_constraints* set) {
+    const double rounding = ROUNDING * (1.0 + cal_largest_size(set->at_q, set->model->q_count));
+    return openness(set, false, false) <= fmax(set->closed, SURELY * rounding);
+}
+
 CAL_DEVICE static double shift_of(double open) { return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT); }
 
 // Rows that depend on each other do so up to how far the constraints are open.

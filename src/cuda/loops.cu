@@ -59,7 +59,7 @@ CAL_EVERYWHERE bool project_after(instance* own, double time, double* q, double*
     else
         cal_constraints_evaluate(set, q, v);
     const cal_violation left = cal_constraints_violation(set, CAL_NONE);
-    if (!own->image->closing.projects || left.error <= CAL_OPEN) return true;
+    if (!own->image->closing.projects || cal_closing_holds(set, left.error)) return true;
     end_instance(own, CAL_BATCH_CAME_APART, left.error_of, time, left.error);
     return false;
 }

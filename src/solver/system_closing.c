@@ -63,7 +63,7 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
         system->error_sum += left.squares;
         system->error_steps++;
     }
-    if (!system->projects || left.error <= CAL_OPEN) return CAL_OK;
+    if (!system->projects || cal_closing_holds(set, left.error)) return CAL_OK;
     system->opened = left.error_of;
     return CAL_NOT_CONVERGED;
 }

@@ -111,19 +111,37 @@ static int count_independent(cal_system* system) {
     return count;
 }
 
-// Whether a joint that is slow, and whose row holds, turns back while others move on, which it would stop: a crank at the end of its way, where a loop has a dead
-// point. Those that come to rest with it are as slow as it is, times what the loop makes of that, and their energy is within the tolerance; nor is a loop broken
-// by it.
-static bool turns_back(cal_system* system, int i) {
+// Whether joints that are slow, and whose rows hold, do not stop while others move on, since they turn back: a crank at the end of its way, where a loop has a dead
+// point. Those that come to rest with them are as slow as they are, times what loops make of that, and their energy is within the tolerance; nor is a loop
+// broken by it.
+static bool goes_on(cal_system* system) {
     const size_t count = (size_t)system->model->v_count;
-    const int degree = system->friction.degree[i];
     double* v = system->watch.numbers;
     double change = 0.0;
     memcpy(v, system->v, count * sizeof *v);
     cal_constraints_project(system->constraints, system->q, v, CAL_PROJECT_VELOCITY, CAL_PATIENCE_STEP);
     for (size_t k = 0; k < count; k++) change = fmax(change, fabs(v[k] - system->v[k]));
-    const double left = cal_constraints_violation(system->constraints, CAL_NONE).speed;
-    return change > sqrt(system->settings.absolute) || left > 0.1 * fabs(system->v[degree]);
+    return change > sqrt(system->settings.absolute) ||
+           cal_constraints_violation(system->constraints, CAL_NONE).speed > SLACK * SLACK * system->settings.absolute;
+}
+
+// Of the candidates that may rest those that do not with the slower ones, which had rested, turn back.
+static void find_those_that_turn(cal_system* system) {
+    cal_friction* f = &system->friction;
+    for (int turn = 0; turn < f->resting; turn++) {
+        int next = CAL_NONE;
+        double least = (double)INFINITY;
+        for (int k = 0; k < f->resting; k++) {
+            const double speed = fabs(system->v[f->degree[f->candidate[k]]]);
+            if (!f->spare[k] && !rests(system, f->candidate[k]) && speed < least) next = k, least = speed;
+        }
+        if (next == CAL_NONE) break;
+        cal_constraints_activate(system->constraints, f->first + f->candidate[next], true);
+        f->spare[next] = goes_on(system);
+        if (f->spare[next]) cal_constraints_activate(system->constraints, f->first + f->candidate[next], false);
+    }
+    for (int k = 0; k < f->resting; k++)
+        cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
 }
 
 // To where it is accelerated, but not before it has stopped.
@@ -144,9 +162,10 @@ static cal_status let_moved_ones_slide(cal_system* system) {
     const int others = count_independent(system);
     for (int k = 0; k < slow; k++) {
         cal_constraints_activate(system->constraints, f->first + f->candidate[k], true);
-        f->spare[k] = count_independent(system) == others || turns_back(system, f->candidate[k]);
+        f->spare[k] = count_independent(system) == others;
         cal_constraints_activate(system->constraints, f->first + f->candidate[k], false);
     }
+    find_those_that_turn(system);
     const cal_status status =
         cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
     f->resting = 0;

@@ -289,8 +289,7 @@ static double find_middle(cal_group_work* w, double h, double allowed) {
         next = at;
         const double to_rate = rate_of(w, there, end->poses, 1);
         const double deepest_gap = -deepest_of(w, contact, fabs(rate) + fabs(to_rate), h);
-        const double room = room_of(contact->gap, rate, there->gap, to_rate, h, allowed);
-        bool unsure = w->between > room || is_off(w, contact, there, h, room);
+        bool unsure = is_off(w, contact, there, h, room_of(contact->gap, rate, there->gap, to_rate, h, allowed));
         const double miss =
             needs_look(w) ? miss_of(w, contact->key, next, contact->gap, rate, there->gap, to_rate, h) : 0.0;
         contact->gap = gap_of(contact->gap, rate, there->gap, to_rate, h, allowed, parted + miss) - miss;

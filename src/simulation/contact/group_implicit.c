@@ -182,7 +182,7 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    w->interval = length, w->wished = h, w->between = 0.0;
+    w->interval = length, w->wished = h;
     memcpy(w->start_q, q, (size_t)group->q_count * sizeof *q);
     memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
     cal_status status = w->varies ? cal_work_look_and_strike(w, interval->time, q, v, error) : CAL_OK;

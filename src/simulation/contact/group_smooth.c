@@ -29,11 +29,6 @@ static const double a_[STAGES][STAGES] = {
 static const double c_[STAGES] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 static const double e_[STAGES] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
                                   -17253.0 / 339200, 22.0 / 525, -1.0 / 40}; // of order 5 less order 4
-// Of the way to its middle, of order 4 (Shampine).
-static const double middle_[STAGES] = {6025192743.0 / 30085553152.0,     0,
-                                       51252292925.0 / 65400821598.0,    -2691868925.0 / 45128329728.0,
-                                       187940372067.0 / 1594534317056.0, -1776094331.0 / 19743644256.0,
-                                       11237099.0 / 235043384.0};
 static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
 static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
 static const double soon = 1e-3;        // of the step: the same, where bodies are driven
@@ -112,7 +107,8 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const double* own = v + unit->first_v;
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = cal_member_slides(unit, k) ? 1.0 : fmax(1.0, length);
+            // What is taken to go on as it does has no solution that says so: it must, by the speeds of points.
+            const double weight = cal_member_slides(unit, k) ? 1.0 : touching ? length : fmax(1.0, length);
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
@@ -551,27 +547,6 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
     return close_loops(s, time, error);
 }
 
-// How far half-way the cubic through both ends is from where the method has its own middle, weighted as errors are.
-static double find_between(const cal_smooth* s, double h) {
-    const cal_group* group = s->group;
-    double most = 0.0;
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_group_member* unit = &group->units[i];
-        for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
-            double middle = 0.0, end = 0.0;
-            for (int k = 0; k < STAGES; k++) {
-                middle += middle_[k] * s->rates[k][n];
-                end += a_[STAGES - 1][k] * s->rates[k][n];
-            }
-            // Both from q on.
-            const double cubic = 0.5 * end + 0.125 * (s->rates[0][n] - s->rates[STAGES - 1][n]);
-            const double weight = cal_member_q_weight(unit, n - unit->first_q, group->length);
-            most = cal_larger(most, weight * h * fabs(middle - cubic));
-        }
-    }
-    return most;
-}
-
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
@@ -624,7 +599,6 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }
-    s->between = find_between(s, h);
     bool ok = true;
     const cal_status status = tidy(s, time + h, &ok, error);
     if (status == CAL_OK && ok) *miss = most / tolerance;

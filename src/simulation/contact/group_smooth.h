@@ -24,11 +24,10 @@ typedef struct cal_smooth {
     double turned[CAL_SMOOTH_UNITS][3]; // of free bodies: the sum of ω in the step, in their axes
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
     double powers[7],
-        work;       // of bodies that are driven and of motions that are prescribed: in the stages, and in the step
-    int pulls;      // the held contact that would pull most; negative: none would
-    double between; // how far the cubic between both ends is from the way half-way, a share of the length
-    double landed;  // for the caller to set: what is not held may overlap by so much at the end
-    bool hits;      // it overlaps by more
+        work;      // of bodies that are driven and of motions that are prescribed: in the stages, and in the step
+    int pulls;     // the held contact that would pull most; negative: none would
+    double landed; // for the caller to set: what is not held may overlap by so much at the end
+    bool hits;     // it overlaps by more
     double slips[CAL_SMOOTH_CONTACTS][3]; // of what slides, where the step begins
     // The share of the step after which something that slides has stopped, and turned back; 1: nothing does.
     double stops;

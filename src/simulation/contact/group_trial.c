@@ -241,8 +241,6 @@ static decision take_followed(trial* t, double off) {
     memcpy(t->v, w->smooth.v, (size_t)group->v_count * sizeof *t->v);
     memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
     w->report->work += w->smooth.work;
-    // A quaternion is half a turn.
-    if (!w->varies) w->between = 2.0 * w->smooth.between * group->length;
     for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++) w->report->impulses[i] += w->impulses[i];
     return take(t, CAL_OK, t->h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3))));
 }

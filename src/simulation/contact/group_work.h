@@ -67,7 +67,6 @@ typedef struct cal_group_work {
         turned; // each unit: by how much it turned in the step, as its axes were (3); of what is followed without spin
     double nutation;   // how fast the fastest of these nutates: steps that are not smooth must resolve it
     double interval;   // the length of the interval that the step is in
-    double between;    // how far cubics between both ends of a smooth step of free bodies are from their ways
     double wished;     // how long the step would have been, but for what lands and is hit
     bool asked;        // whether something is hit where the step begins
     int struck;        // impacts before the step

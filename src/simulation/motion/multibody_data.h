@@ -90,6 +90,8 @@ struct cal_multibody {
     cal_outer_force* pushes; // since the committed time
     int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
+    double changed,
+        pause; // when it was changed from outside last, and how long that was after the time before, s; 0: it was not
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays
