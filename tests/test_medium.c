@@ -169,8 +169,9 @@ static void a_medium_is_as_cheap_for_several_joints_as_for_one(void** state) {
 // Links that sink through a medium are where a finer tolerance has them, after few steps, be it water or tar.
 static void links_sink_through_a_medium_as_thick_as_it_is(void** state) {
     (void)state;
-    for (double viscosity = 1e-3; viscosity < 1e6; viscosity *= 300.0) {
-        cal_model* model = in_medium(SPACE, 3, viscosity, false);
+    static const double viscosities[] = {1e-3, 0.3, 90.0, 27e3};
+    for (size_t i = 0; i < sizeof viscosities / sizeof viscosities[0]; i++) {
+        cal_model* model = in_medium(SPACE, 3, viscosities[i], false);
         cal_sim *sim = open_sim(model, "implicit", 1e-6, NULL), *fine = open_sim(model, "implicit", 1e-9, NULL);
         advance(sim, 0.3);
         advance(fine, 0.3);

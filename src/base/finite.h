@@ -1,11 +1,12 @@
 // Whether numbers are neither infinite nor NaN, and how large they are.
 #pragma once
+#include "base/per_lane.h"
 #include <math.h>
 #include <stdbool.h>
 
 enum { CAL_FINITE_LANES = 8 }; // side by side: none waits for the one before
 
-static inline bool cal_all_finite(const double* values, int count) {
+CAL_DEVICE static inline bool cal_all_finite(const double* values, int count) {
     double sum[CAL_FINITE_LANES] = {0.0}; // of zeros, unless something is not finite
     int i = 0;
     for (; i + CAL_FINITE_LANES <= count; i += CAL_FINITE_LANES)
@@ -16,7 +17,7 @@ static inline bool cal_all_finite(const double* values, int count) {
 }
 
 // The largest size; what is not a number does not count.
-static inline double cal_largest_size(const double* values, int count) {
+CAL_DEVICE static inline double cal_largest_size(const double* values, int count) {
     double most[CAL_FINITE_LANES] = {0.0};
     int i = 0;
     for (; i + CAL_FINITE_LANES <= count; i += CAL_FINITE_LANES)

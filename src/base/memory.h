@@ -1,5 +1,6 @@
 // All memory is taken here: 64-byte aligned, zeroed, with overflow checks, and with a way for tests to make it fail.
 #pragma once
+#include "base/per_lane.h"
 #include "base/parts.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,15 @@ bool cal_grow_few(void** list, int* capacity, int count, size_t size);
 CAL_FOR_PARTS char* cal_copy_text(const char* text);
 
 // Whether two runs of numbers are the same to the bit: 0 and −0 are not, two equal NaNs are.
-static inline bool cal_same_bits(const void* a, const void* b, size_t size) { return memcmp(a, b, size) == 0; }
+CAL_DEVICE static inline bool cal_same_bits(const void* a, const void* b, size_t size) {
+#ifdef __CUDA_ARCH__
+    for (size_t i = 0; i < size; i++)
+        if (((const char*)a)[i] != ((const char*)b)[i]) return false;
+    return true;
+#else
+    return memcmp(a, b, size) == 0;
+#endif
+}
 
 // Makes the allocation after the next `after` ones fail (and all later ones), for tests; a negative number: never.
 void cal_fail_allocation(int64_t after);

@@ -19,6 +19,7 @@
 //
 //     q ← q − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ       until φ is rounding            v ← v − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ̇
 #pragma once
+#include "base/everywhere.h"
 #include "constraint/front_rows.h"
 #include "constraint/loop_factor.h"
 #include "pass/row_rounding.h"
@@ -84,6 +85,7 @@ typedef struct cal_constraints {
     cal_mass_factor tree;
     cal_machine* machine; // for the plan, where the caller has none
     cal_plan* plan;       // of the mass matrix's factors
+    int variant;          // of kernels (pass.h)
     cal_state* state;
     // Where joints have one degree of freedom each, an execution of aba has factored it: the caller's, or one of these; NULL elsewhere.
     cal_machine* aba_machine;
@@ -91,6 +93,8 @@ typedef struct cal_constraints {
     cal_state* aba_state;
     bool borrows; // factors are read where the next execution has them, which has joint forces and biases as well
     const cal_context* given; // an execution at the place that is factored next; NULL: none
+    const cal_context*
+        within; // of a thread of a device: its group's, in whose columns the mass matrix is factored; else NULL
     // Where factors are lent: of all constraints' degrees of freedom D⁻¹, then its root, and k = D⁻¹ u; of each row A q̈₀ + Ȧ q̇, without
     // forces of constraints.
     double *joint_over, *joint_kept, *drift;
@@ -156,40 +160,40 @@ cal_status cal_constraints_create(const cal_model* model, cal_constraints** out)
 // The same with the mass matrix factored on a machine, where its processors share memory; NULL: on one core.
 cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machine, cal_constraints** out);
 // Factors the mass matrix where the constraints were evaluated.
-void cal_constraints_factor_mass(cal_constraints* set);
+CAL_EVERYWHERE void cal_constraints_factor_mass(cal_constraints* set);
 void cal_constraints_destroy(cal_constraints* set); // NULL is allowed
 void cal_constraints_activate(cal_constraints* set, int constraint, bool active);
 
 // Motions and rows at q and v.
-void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v);
+CAL_EVERYWHERE void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v);
 // Finds paths of all nodes that rows touch, where that pays and can be; false: no memory.
 bool cal_constraints_find_paths(cal_constraints* set);
 // Motions of the ends of paths where rows were evaluated, and what the kept directions do there.
-void cal_constraints_answer(cal_constraints* set);
+CAL_EVERYWHERE void cal_constraints_answer(cal_constraints* set);
 // Kinetic and potential energy at q and v, but for forces that couple joints; rows and motions there, as far as rows need them.
 double cal_constraints_energy(cal_constraints* set, const double* q, const double* v);
 // Rows alone, and motions as far as these need them.
-void cal_constraints_look(cal_constraints* set, const double* q, const double* v);
+CAL_EVERYWHERE void cal_constraints_look(cal_constraints* set, const double* q, const double* v);
 // The largest |φ| and the largest |φ̇| or |ψ| of the rows, and whose they are (CAL_NONE without rows); `only`: of one constraint,
 // or CAL_NONE: of all.
 typedef struct cal_violation {
     double error, speed, squares; // squares: mean of φ²
     int error_of, speed_of;
 } cal_violation;
-cal_violation cal_constraints_violation(const cal_constraints* set, int only);
+CAL_EVERYWHERE cal_violation cal_constraints_violation(const cal_constraints* set, int only);
 
 // How far from a singular position the last factorisation was: the smallest part of a row that others do not hold already, in how
 // easily it is moved, relative to the row that is moved most easily; zero at such a position.
-double cal_constraints_margin(const cal_constraints* set);
+CAL_EVERYWHERE double cal_constraints_margin(const cal_constraints* set);
 
 // How far it was as a length, the sine of an angle: rows that others hold entirely do not count, and a row is compared with others
 // of its constraint, so that parts that are light do not make those that are heavy seem singular.
-double cal_constraints_distance(const cal_constraints* set);
+CAL_EVERYWHERE double cal_constraints_distance(const cal_constraints* set);
 
 // How many rows are independent where they were evaluated last. Those that are not: cal_constraints_depends.
-int cal_constraints_rank(cal_constraints* set);
+CAL_EVERYWHERE int cal_constraints_rank(cal_constraints* set);
 // Whether a row followed from others at the last factorisation.
-bool cal_constraints_depends(const cal_constraints* set, int row);
+CAL_EVERYWHERE bool cal_constraints_depends(const cal_constraints* set, int row);
 
 // The power of prescribed motions with the multipliers of the last solution, over a velocity that is `later` on.
 double cal_constraints_motion_power(const cal_constraints* set, double later);
@@ -199,8 +203,8 @@ double cal_constraints_power(const cal_constraints* set);
 
 // What constraints add to accelerations must have along each row: set->right ← f − Ȧ q̇ − A q̈₀, at the motions and rows that were
 // evaluated last. forcing (may be NULL): added to f, a number a row.
-void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
-                            double gain, const double* forcing);
+CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
+                                           cal_stabilization law, double gain, const double* forcing);
 
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay; λ is zero
 // for rows that were dropped. shift: the square of how much must be left of a row, at most; less where the
@@ -212,15 +216,16 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
 
 // The same, and set->change ← B⁻¹Aᵀλ instead; directions that are found here may be kept for projections (directions.h).
 // executed: the context of aba's execution at q, where that has left what the mass matrix is factored with; NULL: one more is done.
-void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                                 cal_stabilization law, double gain, double shift, const cal_context* executed);
+CAL_EVERYWHERE void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v,
+                                                const double* qdd, cal_stabilization law, double gain, double shift,
+                                                const cal_context* executed);
 // The same where an execution of aba has come to its last walk at q and v: forces of constraints are among what that accelerates. False: what it
 // has left is not finite, and stays as it is.
 // Before that execution: what is to go with it (cal_context.riders), may be nothing, NULL.
 const cal_riders* cal_constraints_ride(cal_constraints* set, const double* q, const double* v,
                                        const cal_layout* layout);
-bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law, double gain,
-                          double shift, const cal_context* executed);
+CAL_EVERYWHERE bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law,
+                                         double gain, double shift, const cal_context* executed);
 // Where loops are closed in the order of the tree (set->loops), with some rows: set->change ← q̈ with everything, and λ, without q̈₀. load: the joints'
 // forces, v_count, and what pushes.
 typedef struct cal_constraint_load {
@@ -248,11 +253,16 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 // Projects q and then v, or one of them. Most of the time one correction is enough; `patience` is how many there may be. What
 // remains is cal_constraints_violation.
 // Whether a projection would leave q and v, where rows were evaluated last, as they are, whatever the size of the mechanism.
-bool cal_constraints_are_closed(const cal_constraints* set);
+CAL_EVERYWHERE bool cal_constraints_are_closed(const cal_constraints* set);
 // Whether q, where rows were evaluated last, is a place that a projection has come to: open by no more than `closed`, or than rounding.
-bool cal_constraints_are_reached(const cal_constraints* set);
+CAL_EVERYWHERE bool cal_constraints_are_reached(const cal_constraints* set);
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
-void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
+CAL_EVERYWHERE void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what,
+                                            int patience);
+
+// As cal_model_displace, of the model of constraints.
+CAL_EVERYWHERE void cal_constraints_displace(const cal_constraints* set, const double* change, double factor,
+                                             double* q);
 
 // Leaves of a change of q or v that part only which goes across the constraints at q: B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ A change.
 void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* change);

@@ -1,7 +1,6 @@
 // Paths of joints to the nodes that rows touch (pass/path_motion.h): where few rows do without the motions of all nodes.
 #include "base/memory.h"
 #include "constraint/constraint.h"
-#include "constraint/directions.h"
 
 // Nodes that a constraint touches.
 static int list_touched(const cal_constraints* set, int constraint, int nodes[CAL_ROW_NODES]) {
@@ -72,16 +71,6 @@ bool cal_constraints_find_paths(cal_constraints* set) {
     return find_cover(set);
 }
 
-void cal_constraints_answer(cal_constraints* set) {
-    const cal_directions* d = &set->directions;
-    set->answered = d->held && d->made;
-    const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
-    for (int i = 0; i < set->path_count; i++)
-        cal_joint_path_move(&set->paths[i], set->plan->variant, set->at_q, set->at_v, &rates,
-                            &set->ends[set->paths[i].node], &set->path_motions[i]);
-    set->framed = true;
-}
-
 double cal_constraints_energy(cal_constraints* set, const double* q, const double* v) {
     if (!set->covers) {
         cal_constraints_evaluate(set, q, v);
@@ -92,6 +81,6 @@ double cal_constraints_energy(cal_constraints* set, const double* q, const doubl
     if (!set->framed) cal_constraints_answer(set);
     for (int i = 0; i < set->path_count; i++)
         if (set->covers[i])
-            sum += cal_joint_path_energy(&set->paths[i], set->model, set->plan->variant, q, v, &set->path_motions[i]);
+            sum += cal_joint_path_energy(&set->paths[i], set->model, set->variant, q, v, &set->path_motions[i]);
     return sum;
 }

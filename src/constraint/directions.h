@@ -11,31 +11,32 @@
 //     place itself is.
 //   - Where the place is belongs to the memory of a system: the same directions follow from it when a run goes on from there.
 #pragma once
+#include "base/everywhere.h"
 #include "constraint/constraint.h"
 
 // N is kept of at most CAL_CONSTRAINT_ROWS rows, of one triangle.
 bool cal_directions_create(cal_constraints* set);
 void cal_directions_destroy(cal_constraints* set);
 // N of the rows that there are from the factors made last; set->change ← M⁻¹ Aᵀ λ of the last solution with it. False: there are too many.
-bool cal_directions_find_change(cal_constraints* set);
+CAL_EVERYWHERE bool cal_directions_find_change(cal_constraints* set);
 // Those of an evaluation, where the constraints were evaluated last and factored, may be kept; and are. They are made when they are kept, or
 // before other factors take the place of those that they are made of.
-void cal_directions_note(cal_constraints* set);
-void cal_directions_make(cal_constraints* set);
-void cal_directions_keep(cal_constraints* set);
+CAL_EVERYWHERE void cal_directions_note(cal_constraints* set);
+CAL_EVERYWHERE void cal_directions_make(cal_constraints* set);
+CAL_EVERYWHERE void cal_directions_keep(cal_constraints* set);
 // Factors change: directions that were not made cannot be any more.
-static inline void cal_directions_lose(cal_constraints* set) {
+CAL_DEVICE static inline void cal_directions_lose(cal_constraints* set) {
     if (!set->directions.fresh) set->directions.found = false;
 }
 // Whether the kept ones are of use, as set->along says: not next to a singular position, nor where rows follow from others. Rows are evaluated at q and v.
-bool cal_directions_serve(cal_constraints* set, const double* q, const double* v);
+CAL_EVERYWHERE bool cal_directions_serve(cal_constraints* set, const double* q, const double* v);
 // set->change ← N (A N)⁻¹ set->right with A where the constraints were evaluated last; false: it has no inverse.
-bool cal_directions_correct(cal_constraints* set);
+CAL_EVERYWHERE bool cal_directions_correct(cal_constraints* set);
 // Those of the place in set->directions.found_q are the kept ones, if any are.
 void cal_directions_restore(cal_constraints* set, bool held, double time, double distance);
 // Numbers per degree of freedom: one per row, and more, to whole lanes.
-int cal_directions_stride(const cal_constraints* set);
+CAL_EVERYWHERE int cal_directions_stride(const cal_constraints* set);
 // There are none any more.
-static inline void cal_directions_forget(cal_constraints* set) {
+CAL_DEVICE static inline void cal_directions_forget(cal_constraints* set) {
     set->directions.held = set->directions.made = set->directions.found = false;
 }

@@ -19,11 +19,6 @@ bool cal_front_rows_create(cal_constraints* set) {
     return f->row_start && f->piece_start && f->pieces;
 }
 
-bool cal_front_rows_reduce(const cal_constraints* set, int place) {
-    const int constraint = set->order[place];
-    return set->alone_start[constraint + 1] - set->alone_start[constraint] > (size_t)cal_row_total(set, place);
-}
-
 typedef struct listing {
     cal_constraints* set;
     int32_t rows, pieces, first; // so far; the first row of the triangle that the front is of

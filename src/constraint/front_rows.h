@@ -25,5 +25,3 @@ bool cal_front_rows_create(struct cal_constraints* set);
 void cal_front_rows_destroy(struct cal_constraints* set);
 // After rows have got their places.
 void cal_front_rows_list(struct cal_constraints* set);
-// Whether what joints feel of a constraint alone is more than its rows, and becomes a triangle first.
-bool cal_front_rows_reduce(const struct cal_constraints* set, int place);

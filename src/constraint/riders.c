@@ -77,16 +77,3 @@ const cal_riders* cal_constraints_ride(cal_constraints* set, const double* q, co
     }
     return riders;
 }
-
-void cal_riders_gather(cal_constraints* set, int constraint) {
-    const cal_mass_factor* tree = &set->tree;
-    const size_t width = (size_t)tree->given->layout->width;
-    double *over = set->joint_over + set->degree_start[constraint],
-           *kept = set->joint_kept + set->degree_start[constraint];
-    const int32_t* nodes = set->support + set->support_start[constraint];
-    for (int i = 0; i < set->support_start[constraint + 1] - set->support_start[constraint]; i++) {
-        const cal_joint_numbers* joint = &tree->joints[nodes[i]];
-        over[i] = joint->response[CAL_ABA_OVER * width];
-        kept[i] = joint->record[CAL_ABA_K * width];
-    }
-}

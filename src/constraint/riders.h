@@ -5,5 +5,3 @@
 // Room for what executions leave at joints.
 bool cal_riders_create(cal_constraints* set);
 void cal_riders_destroy(cal_constraints* set);
-// Of joints whose factors are read in place: D⁻¹ and k of those that rows pass, from an execution with which they did not go.
-void cal_riders_gather(cal_constraints* set, int constraint);

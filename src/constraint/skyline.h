@@ -14,6 +14,7 @@
 // Rows that come in the order of their first column fill a short stretch only, so a chain of constraints costs linear time, and
 // a handful that all meet is a dense triangle.
 #pragma once
+#include "base/everywhere.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,17 +46,17 @@ typedef struct cal_skyline_choice {
 } cal_skyline_choice;
 
 // Numbers of a row of R of `width` columns: whole fours, of which those that are no columns are zero.
-static inline size_t cal_skyline_row_size(int width) { return ((size_t)width + 3) & ~(size_t)3; }
+CAL_DEVICE static inline size_t cal_skyline_row_size(int width) { return ((size_t)width + 3) & ~(size_t)3; }
 
 // Numbers of a front.
-static inline size_t cal_skyline_front_size(int stride) {
+CAL_DEVICE static inline size_t cal_skyline_front_size(int stride) {
     return (size_t)(CAL_SKYLINE_FRONT + CAL_SKYLINE_GROUP + 1) * (size_t)stride;
 }
 
-void cal_skyline_clear(cal_skyline* matrix);
+CAL_EVERYWHERE void cal_skyline_clear(cal_skyline* matrix);
 // A row of zeros, to be filled from its first column, that of the next group, on; it ends no later than that group's skyline.
-void cal_skyline_make_room(cal_skyline* matrix, int first); // in a front that is full
-static inline double* cal_skyline_begin_row(cal_skyline* matrix, int first) {
+CAL_EVERYWHERE void cal_skyline_make_room(cal_skyline* matrix, int first); // in a front that is full
+CAL_DEVICE static inline double* cal_skyline_begin_row(cal_skyline* matrix, int first) {
     if (matrix->waiting == CAL_SKYLINE_FRONT) cal_skyline_make_room(matrix, first);
     double* row = matrix->front + (size_t)matrix->waiting++ * (size_t)matrix->stride;
     for (int j = 0, width = matrix->last[first] - first + 1; j < width; j += 4) // whole fours, as they are read
@@ -63,9 +64,9 @@ static inline double* cal_skyline_begin_row(cal_skyline* matrix, int first) {
     return row;
 }
 // Puts the columns of a group in order, when all rows are there that begin in it. Returns how many are kept.
-int cal_skyline_reveal(cal_skyline* matrix, int first, int count, const cal_skyline_choice* how);
+CAL_EVERYWHERE int cal_skyline_reveal(cal_skyline* matrix, int first, int count, const cal_skyline_choice* how);
 // x ← (Rᵀ R)⁻¹ x for the columns that are kept; the others become zero.
-void cal_skyline_solve(const cal_skyline* matrix, double* x);
+CAL_EVERYWHERE void cal_skyline_solve(const cal_skyline* matrix, double* x);
 // Columns that were dropped are those that are kept times T. x is z for the kept ones and zero for the others; it becomes
 // T Tᵀ z, and −Tᵀ z for the others.
-void cal_skyline_depend(const cal_skyline* matrix, double* x);
+CAL_EVERYWHERE void cal_skyline_depend(const cal_skyline* matrix, double* x);

@@ -3,7 +3,8 @@
 // sends what an evaluation needs and does not wait for it.
 #include "base/error.h"
 #include "base/memory.h"
-#include "cuda/device_plan.h"
+#include "cuda/device_held.h"
+#include "pass/aba.h"
 #include "solver/vectors.h"
 #include <string.h>
 
@@ -147,9 +148,24 @@ static void walk(cal_batch* batch, const cal_device_work* work) {
     cal_device_aba.batch_walk(batch->device, work, batch->groups);
 }
 
+// With constraints: all in one launch (loops.cu).
+static cal_status evaluate_held(cal_batch* batch, const cal_solver_ops* ops, const double* down, double time,
+                                double accepted) {
+    const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
+    if (!solver || !solver->batch_held || ops->vector_count > batch->vector_count) return CAL_NOT_AVAILABLE;
+    cal_device_work work = batch->work;
+    memcpy(work.numbers, down, (size_t)ops->down_count * sizeof(double));
+    work.time = time;
+    work.accepted = accepted;
+    solver->batch_held(batch->device, &work, batch->groups);
+    return CAL_OK;
+}
+
 // Fixed steps: the state is evaluated where it is, and the derivative goes where it is kept; at stages between two states rates of
 // positions are not (batch_steps.cu).
-static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
+static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down, double time,
+                           double accepted) {
+    if (batch->work.held) return evaluate_held(batch, ops, down, time, accepted);
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
     if (ops && (!solver || !solver->batch_step || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
     cal_device_work work = batch->work;
@@ -163,6 +179,65 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     work.rates = !between;
     walk(batch, &work);
     return CAL_OK;
+}
+
+// --- Constraints -------------------------------------------------------------------------------------------------------
+
+// Nodes of lanes, each as that of its own instance.
+static cal_status bring_nodes(cal_batch* batch) {
+    const cal_layout* layout = batch->plan->layout;
+    const size_t lanes = (size_t)layout->block_count * (size_t)layout->width;
+    int32_t* nodes = cal_allocate(lanes + 1, sizeof *nodes);
+    if (!nodes) return CAL_NO_MEMORY;
+    for (size_t i = 0; i < lanes; i++) nodes[i] = layout->block_nodes[i] % layout->model->node_count; // −1 stays
+    batch->work.layout.block_nodes = cal_device_copy(batch->device, &batch->memory, nodes, lanes * sizeof *nodes);
+    const cal_status status = cal_device_wait(batch->device); // they go
+    cal_free(nodes);
+    return status;
+}
+
+static cal_status hold(cal_batch* batch, const struct cal_constraints* set, const struct cal_closing* closing,
+                       cal_error* error) {
+    cal_device_plan* plan = batch->plan->on_device;
+    const cal_layout* layout = batch->plan->layout;
+    cal_device_work* work = &batch->work;
+    cal_status status = cal_device_plan_bring_positions(plan, batch->plan);
+    if (!status) status = bring_nodes(batch);
+    const size_t responses = (size_t)layout->block_count * CAL_ABA_RESPONSE * CAL_DEVICE_LANES;
+    const cal_held_image image = {.closing = *closing,
+                                  .places = plan->positions,
+                                  .responses = take(batch, responses * (size_t)batch->groups),
+                                  .response_stride = responses};
+    if (!status && batch->memory.failed) status = CAL_NO_MEMORY;
+    if (!status) status = cal_device_held_create(batch->device, &batch->memory, work, set, &image);
+    work->out = take(batch, (size_t)batch->groups * CAL_DEVICE_LANES * sizeof(cal_batch_end) / sizeof(double));
+    if (!status && batch->memory.failed) status = CAL_NO_MEMORY;
+    if (!status) cal_device_held_make(batch->device, work, batch->groups);
+    if (!status) status = cal_device_wait(batch->device);
+    return status ? cal_fail(error, status, "the device has no memory for the constraints of %d instances",
+                             batch->groups * CAL_DEVICE_LANES)
+                  : CAL_OK;
+}
+
+static cal_status begin_held(cal_batch* batch, double time) {
+    cal_device_work work = batch->work;
+    work.time = time;
+    cal_device_held_begin(batch->device, &work, batch->groups);
+    return CAL_OK;
+}
+
+static cal_status close_held(cal_batch* batch, double time) {
+    cal_device_work work = batch->work;
+    work.time = time;
+    cal_device_held_close(batch->device, &work, batch->groups);
+    return CAL_OK;
+}
+
+static cal_status read_ends(cal_batch* batch, cal_batch_end* ends) {
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    cal_device_held_ends(batch->device, &batch->work, batch->groups);
+    cal_device_read(batch->device, ends, batch->work.out, instances * sizeof *ends);
+    return cal_device_wait(batch->device);
 }
 
 // --- Steps of their own ------------------------------------------------------------------------------------------------
@@ -256,5 +331,9 @@ const cal_batch_ops cal_cuda_batch = {.steers = steers,
                                       .address = address,
                                       .choose = choose,
                                       .evaluate = evaluate,
+                                      .hold = hold,
+                                      .begin_held = begin_held,
+                                      .close = close_held,
+                                      .read_ends = read_ends,
                                       .wait = wait,
                                       .interpolate = interpolate};

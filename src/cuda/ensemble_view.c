@@ -51,6 +51,6 @@ cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble) {
     const cal_batch_ops* ops = ensemble->device->ops->batch;
     cal_status status = cal_ensemble_send_drives(ensemble);
     if (!status) status = ops->choose(batch, NULL);
-    if (!status) status = ops->evaluate(batch, NULL, NULL);
+    if (!status) status = ops->evaluate(batch, NULL, NULL, 0.0, 0.0);
     return status ? status : ops->wait(batch);
 }

@@ -10,6 +10,7 @@
 #define SOLVER_FOLLOW_UP rk4_follow_up
 #define SOLVER_INTERPOLATE rk4_interpolate
 #define SOLVER_STEP cal_device_rk4_step
+#define SOLVER_HELD cal_device_rk4_held
 #include "cuda/solver_kernels.h"
 
 #define SOLVER_KERNELS cal_device_euler
@@ -19,4 +20,5 @@
 #define SOLVER_FOLLOW_UP euler_follow_up
 #define SOLVER_INTERPOLATE euler_interpolate
 #define SOLVER_STEP cal_device_euler_step
+#define SOLVER_HELD cal_device_euler_held
 #include "cuda/solver_kernels.h"

@@ -33,6 +33,7 @@ typedef struct cal_device_solver {
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
     cal_device_launch* end_sums; // the ground's: how many it pulls
     cal_device_launch *batch_prepare, *batch_interpolate; // of groups' columns
+    cal_device_launch* batch_held; // of groups: an evaluation with constraints (loops.cu); NULL: it has none
     cal_device_launch* batch_step; // of groups: the preparation of fixed steps (batch_steps.cu); NULL: it has none
     // Of groups whose instances have steps of their own: their follow-up with its sums; control; what begins. NULL: they cannot.
     cal_device_launch *batch_sums, *batch_steer, *batch_begin;
@@ -48,6 +49,8 @@ cal_device_launch cal_device_fetch; // work.sent, of the host, into work.fetched
 cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 cal_device_launch cal_device_rk4_step, cal_device_euler_step;
+cal_device_launch cal_device_rk4_held, cal_device_euler_held; // loops.cu
+cal_device_launch cal_device_held_make, cal_device_held_begin, cal_device_held_close, cal_device_held_ends;
 cal_device_launch cal_device_join_pairs; // joins of chains, side by side
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,

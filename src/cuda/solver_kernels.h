@@ -439,6 +439,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
     .batch_interpolate = SOLVER(batch_interpolate),
 #ifdef SOLVER_STEP
     .batch_step = SOLVER_STEP,
+    .batch_held = SOLVER_HELD,
 #endif
 #ifdef SOLVER_STEER
     .batch_sums = SOLVER(batch_sums),
@@ -454,6 +455,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER_STEER
 #undef SOLVER_AHEAD
 #undef SOLVER_STEP
+#undef SOLVER_HELD
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

@@ -102,6 +102,11 @@ typedef struct cal_device_work {
     uint8_t* moves;     // writes what `chosen` reads
     int32_t* moving;    // set where some instance has not arrived
     double horizon;
+    // Instances with constraints (held.h): what each has of them; NULL: there are none.
+    char* held;
+    size_t held_stride;
+    const struct cal_held_image* image; // what all share
+    double accepted;                    // the end of the last accepted step
     // The solver.
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`

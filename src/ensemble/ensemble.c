@@ -3,11 +3,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "constraint/constraint_parts.h"
 #include "model/activation.h"
 #include "model/coordinates.h"
 #include "model/resting.h"
 #include "plan/plan.h"
 #include <math.h>
+#include <string.h>
 
 static const uint32_t COOKIE = 0x454e5331;
 enum { LINE = 8 }; // doubles
@@ -33,7 +35,13 @@ static const char* find_obstacle(const cal_model* model, const cal_ensemble_def*
     const cal_sim_def* def = &ensemble->sim;
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const cal_machine* device = device_of(ensemble->machine);
-    if (model->constraint_count > 0) return "constraints";
+    if (model->constraint_count > 0 && !device) return "constraints";
+    if (model->constraint_count > 0) {
+        if (!solver || !solver->fixed_step) return "constraints and another solver than rk4 and euler";
+        if (def->constraint_form && strcmp(def->constraint_form, "minimal") == 0) return "constraints in minimal form";
+        const char* obstacle = cal_constraints_find_obstacle(model);
+        if (obstacle) return obstacle;
+    }
     // With events, every instance has its own.
     if (def->contact && cal_model_can_touch(model)) return "contact (--disable contact leaves it out)";
     if (cal_model_rests(model, CAL_REST_ALL))
@@ -49,7 +57,8 @@ static const char* find_obstacle(const cal_model* model, const cal_ensemble_def*
 
 static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
     if (find_obstacle(model, ensemble)) return &cal_ensemble_separate;
-    return device_of(ensemble->machine) ? &cal_ensemble_resident : &cal_ensemble_lockstep;
+    if (!device_of(ensemble->machine)) return &cal_ensemble_lockstep;
+    return model->constraint_count > 0 ? &cal_ensemble_held : &cal_ensemble_resident;
 }
 
 static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal_error* error) {
@@ -142,7 +151,7 @@ static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     cal_ensemble_divide(ensemble);
     cal_status status = cal_machine_serial(lanes, &ensemble->engine, error);
     if (status) return status;
-    ensemble->accounts = ensemble->def.account && ensemble->ops != &cal_ensemble_resident;
+    ensemble->accounts = ensemble->def.account && !ensemble->device;
     const size_t numbers = CAL_ROW_HEAD + (size_t)model->q_count + (size_t)model->v_count +
                            (ensemble->accounts ? (size_t)CAL_ROW_BALANCE : 0);
     ensemble->row_size = (numbers + LINE - 1) / LINE * LINE;
@@ -451,7 +460,7 @@ cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const d
 
 int cal_ensemble_lanes(const cal_ensemble* ensemble) {
     if (!ensemble) return 0;
-    if (ensemble->ops == &cal_ensemble_resident) return ensemble->device->lanes;
+    if (ensemble->device) return ensemble->device->lanes;
     return ensemble->ops->takes_steps ? ensemble->engine->lanes : 1;
 }
 int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble ? ensemble->count : 0; }

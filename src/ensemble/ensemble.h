@@ -5,6 +5,7 @@
 //
 //     lockstep   W instances side by side in lanes: trees with a fixed step, nothing that looks at one instance alone
 //     resident   the same on a device: all instances side by side in its memory, and with variable steps each has its own (steered.c)
+//     held       resident ones with constraints, with a fixed step (resident_held.c)
 //     separate   instances as simulations, one after the other: everything else
 //
 // Either divides its instances into *units* (W instances, or one) that need nothing of each other. Workers take units from a
@@ -63,7 +64,7 @@ typedef struct cal_ensemble_ops {
     void (*show_kept)(const cal_ensemble* ensemble);
     bool takes_steps; // whether jobs may be steps and forward dynamics
 } cal_ensemble_ops;
-extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_separate;
+extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_held, cal_ensemble_separate;
 // Of an ensemble on a device: its plan of W instances, and where they are; NULL: it is on no device. And what was written there
 // becomes the instances' state: all begin anew from it.
 CAL_FOR_PARTS const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "ensemble/resident.h"
 #include "plan/plan.h"
+#include "simulation/sim.h"
 #include "solver/vectors.h"
 
 enum { VECTORS = CAL_ONE_STEP_OWN + 3 }; // of fixed steps
@@ -22,6 +23,8 @@ static void destroy(cal_ensemble* ensemble) {
     if (!own) return;
     if (own->batch) cal_resident_batch(ensemble)->destroy(own->batch);
     if (own->pinned) cal_resident_batch(ensemble)->unpin(own->y);
+    cal_sim_destroy(own->starter);
+    cal_free(own->ends);
     cal_plan_destroy(own->plan);
     cal_free(own->y);
     cal_free(own->tau);
@@ -93,7 +96,8 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     }
     if (!status) status = fill(ensemble);
     // The first evaluation brings the kernel, too.
-    if (!status && own->groups > 0) status = cal_resident_batch(ensemble)->evaluate(own->batch, NULL, NULL);
+    if (!status && own->groups > 0) status = cal_resident_batch(ensemble)->evaluate(own->batch, NULL, NULL, 0.0, 0.0);
+    if (!status && ensemble->model->constraint_count > 0) status = cal_resident_create_held(ensemble, error);
     return status || solver->fixed_step ? status : cal_resident_create_clocks(ensemble);
 }
 
@@ -107,8 +111,10 @@ size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane)
 
 static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
                         cal_error* error) {
-    (void)projects, (void)error; // there are no constraints
-    cal_ensemble_show(ensemble, instance, q, v);
+    const bool holds = projects && ensemble->model->constraint_count > 0;
+    const cal_status status = holds ? cal_resident_project(ensemble, instance, q, v, error) : CAL_OK;
+    if (status) return status;
+    if (!holds) cal_ensemble_show(ensemble, instance, q, v);
     ensemble->resident->begins[instance - ensemble->first] = 1;
     return CAL_OK;
 }
@@ -186,7 +192,11 @@ static cal_status begin_clock(cal_resident_job* r) {
     clock->lives = beginning;
     if (!status)
         status = cal_resident_batch(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
-    if (!status) status = cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, clock->down);
+    if (!status && own->starter) status = cal_resident_batch(r->ensemble)->begin_held(own->batch, r->ensemble->time);
+    if (!status)
+        status =
+            cal_resident_batch(r->ensemble)
+                ->evaluate(own->batch, r->job->ops, clock->down, clock->decision.evaluation_time, clock->decision.time);
     if (status) return status;
     const cal_status failed = cal_clock_control(clock, r->job);
     if (failed) fail_clock(r, number, failed);
@@ -222,11 +232,13 @@ static cal_status evaluate(cal_resident_job* r, const cal_step_clock* leader) {
     const struct cal_resident* own = r->own;
     double down[CAL_CLOCK_DOWN];
     bool arrives = false;
+    if (own->starter) return cal_resident_evaluate_held(r);
     for (int c = 0; c < own->clock_count; c++)
         arrives = arrives || (own->clocks[c].moves && cal_clock_arrives(&own->clocks[c], r->job));
     memcpy(down, leader->down, sizeof down);
     if (!arrives && r->job->ops->unseen) r->job->ops->unseen(down);
-    return cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, down);
+    return cal_resident_batch(r->ensemble)
+        ->evaluate(own->batch, r->job->ops, down, leader->decision.evaluation_time, leader->decision.time);
 }
 
 // Steps of all clocks that move, side by side: they are in the same stage at the same time.
@@ -279,6 +291,14 @@ static void show_instance(cal_resident_job* r, int i, bool finite) {
                    finite ? -1 : cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
 }
 
+cal_status cal_resident_choose_clock(cal_resident_job* r, int clock) {
+    struct cal_resident* own = r->own;
+    for (int i = 0; i < own->groups * own->lanes; i++)
+        own->chosen[i] = i < r->count && cal_resident_is_live(r, i) && own->clock_of[i] == clock;
+    return cal_resident_batch(r->ensemble)
+        ->choose(own->batch, own->clocks[clock].lives == r->count ? NULL : own->chosen);
+}
+
 // Every instance at the job's time, by its clock's polynomial; or at the end of its steps.
 static cal_status show(cal_resident_job* r) {
     struct cal_resident* own = r->own;
@@ -286,13 +306,13 @@ static cal_status show(cal_resident_job* r) {
     cal_status status = CAL_OK;
     for (int c = 0; r->job->steps < 0 && !status && c < own->clock_count; c++) {
         if (own->clocks[c].lives == 0) continue;
-        for (int i = 0; i < own->groups * own->lanes; i++)
-            own->chosen[i] = i < r->count && cal_resident_is_live(r, i) && own->clock_of[i] == c;
-        status = batch->choose(own->batch, own->clocks[c].lives == r->count ? NULL : own->chosen);
+        status = cal_resident_choose_clock(r, c);
         if (!status) status = batch->interpolate(own->batch, r->job->ops, own->clocks[c].memory, r->job->time);
+        if (!status && own->starter) status = batch->close(own->batch, r->job->time);
     }
     if (!status) status = batch->read(own->batch, r->job->steps < 0 ? CAL_BATCH_Y : CAL_ONE_STEP_Y, own->y);
     if (!status) status = batch->read(own->batch, CAL_ONE_STEP_F, own->slopes);
+    if (!status && own->starter) status = cal_resident_take_ends(r);
     bool finite = false;
     for (int i = 0; !status && i < r->count; i++) {
         const size_t at = (size_t)(i / own->lanes) * own->y_stride;
@@ -332,7 +352,7 @@ static cal_status forward(cal_resident_job* r) {
     if (!status) status = batch->write(own->batch, CAL_ONE_STEP_Y, own->y); // where the states stay: show_kept
     if (!status) status = batch->write(own->batch, CAL_BATCH_TAU, tau);
     if (!status) status = batch->choose(own->batch, NULL);
-    if (!status) status = batch->evaluate(own->batch, NULL, NULL);
+    if (!status) status = batch->evaluate(own->batch, NULL, NULL, 0.0, 0.0);
     if (!status) status = batch->read(own->batch, CAL_BATCH_YDOT, own->slopes);
     for (int i = 0; !status && i < r->count; i++) {
         const double* group = own->slopes + (size_t)(i / own->lanes) * own->y_stride;
@@ -413,3 +433,10 @@ const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .run = run,
                                                 .show_kept = show_kept,
                                                 .takes_steps = true};
+// Constraints are looked at with each state: nobody else writes it there, and steps are those of an advance.
+const cal_ensemble_ops cal_ensemble_held = {.create = create,
+                                            .destroy = destroy,
+                                            .start = start,
+                                            .is_undecided = cal_resident_is_undecided,
+                                            .drive = drive,
+                                            .run = run};

@@ -18,6 +18,9 @@ struct cal_resident {
     int clock_count;        // those after it have no instances
     // Of steps of their own.
     cal_batch_clock* own_clocks; // NULL: the ensemble's solver has fixed steps
+    // Of models with constraints.
+    cal_sim* starter;    // brings instances to where they hold; NULL: there are none
+    cal_batch_end* ends; // per instance
 };
 
 typedef struct cal_resident_job {
@@ -39,6 +42,19 @@ size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane)
 cal_status cal_resident_send(cal_resident_job* r);
 // The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
 int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes);
+
+// --- Constraints (resident_held.c) ----------------------------------------------------------------------------------------
+cal_status cal_resident_create_held(cal_ensemble* ensemble, cal_error* error);
+// From there (NULL: from where it is) to the nearest state that constraints allow, which the instance's row then shows.
+cal_status cal_resident_project(cal_ensemble* ensemble, int instance, const double* q, const double* v,
+                                cal_error* error);
+bool cal_resident_is_undecided(const cal_ensemble* ensemble, int instance);
+// An evaluation of the clocks that move, one after the other: places depend on time.
+cal_status cal_resident_evaluate_held(cal_resident_job* r);
+// Instances that have come to their end rest from now on.
+cal_status cal_resident_take_ends(cal_resident_job* r);
+// The instances of a clock are chosen.
+cal_status cal_resident_choose_clock(cal_resident_job* r, int clock);
 
 // --- Steps of their own (steered.c) --------------------------------------------------------------------------------------
 cal_status cal_resident_create_clocks(cal_ensemble* ensemble);

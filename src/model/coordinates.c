@@ -1,7 +1,8 @@
 // The coordinates of joints (coordinates.h).
 #include "model/coordinates.h"
-#include "model/angle.h"
-#include <math.h>
+#define CAL_LANES 1
+#include "math/lanes.h"
+#include "model/displacement.h"
 
 // --- One joint -------------------------------------------------------------------------------------------------------
 
@@ -18,22 +19,8 @@ void cal_joint_normalize(int kind, double* q) {
     if (quaternion >= 0) cal_quaternion_normalize(q + quaternion);
 }
 
-// q ← q ∘ exp(½ by)
-static void rotate(double q[4], const double by[3]) {
-    const double angle = sqrt(cal_dot3(by, by));
-    double sine, move[4];
-    cal_sine_cosine(0.5 * angle, &sine, &move[0]);
-    for (int i = 0; i < 3; i++) move[1 + i] = angle > 0.0 ? sine / angle * by[i] : 0.0;
-    cal_quaternion_multiply(q, move, q);
-    cal_quaternion_normalize(q);
-}
-
 void cal_joint_displace(int kind, const double* change, double factor, double* q) {
-    const int plain = cal_joint_plain(kind);
-    for (int i = 0; i < plain; i++) q[i] += factor * change[i];
-    if (cal_joint_quaternion(kind) < 0) return;
-    const double by[3] = {factor * change[plain], factor * change[plain + 1], factor * change[plain + 2]};
-    rotate(q + plain, by);
+    cal_displace_joint(kind, change, factor, q);
 }
 
 // --- All joints ------------------------------------------------------------------------------------------------------
@@ -58,7 +45,7 @@ void cal_model_normalize(const cal_model* model, double* q) {
 void cal_model_displace(const cal_model* model, const double* change, double factor, double* q) {
     // No joint has a quaternion.
     if (model->q_count == model->v_count) {
-        for (int i = 0; i < model->q_count; i++) q[i] += factor * change[i];
+        cal_displace_places(model->q_count, change, factor, q);
         return;
     }
     for (int i = 0; i < model->joint_count; i++) {

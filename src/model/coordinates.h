@@ -27,5 +27,9 @@ void cal_joint_displace(int kind, const double* change, double factor, double* q
 void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate);
 void cal_model_normalize(const cal_model* model, double* q);
 void cal_model_displace(const cal_model* model, const double* change, double factor, double* q);
+// Of joints without quaternions, all at once.
+CAL_DEVICE static inline void cal_displace_places(int count, const double* change, double factor, double* q) {
+    for (int i = 0; i < count; i++) q[i] += factor * change[i];
+}
 // The first joint whose quaternion has no length, or an infinite one; NULL when all are good.
 const cal_joint* cal_model_find_bad_quaternion(const cal_model* model, const double* q);

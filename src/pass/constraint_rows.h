@@ -13,6 +13,7 @@
 // and a multiplier λ acts on node i with the force λ forceᵢ at its origin and the moment λ momentᵢ. What touches the ground
 // is left out. So whoever knows nodes' motions (articulated bodies, assembly, a dense matrix) can hold any constraint.
 #pragma once
+#include "base/everywhere.h"
 #include "model/model.h"
 
 enum { CAL_ROW_NODES = 4, CAL_CONSTRAINT_ROWS = 6 };
@@ -38,17 +39,17 @@ typedef struct cal_node_motion {
 } cal_node_motion;
 
 // The rows that a kind between two frames holds by name, CAL_ROW_X …; none: it is of another kind.
-uint32_t cal_constraint_row_bits(const cal_constraint_def* def);
+CAL_EVERYWHERE uint32_t cal_constraint_row_bits(const cal_constraint_def* def);
 // Of one or two turns (the bits of all, from the first one on): the axis that is free while the turn about `axis` is held.
-static inline int cal_constraint_free_axis(uint32_t turns, int axis) {
+CAL_DEVICE static inline int cal_constraint_free_axis(uint32_t turns, int axis) {
     const int next = (axis + 1) % 3, last = (axis + 2) % 3;
     return turns >> last & 1 ? next : last;
 }
 
 // Motions of all nodes at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
 // q is another one than that of `out`, else only velocities are found.
-void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
-                      cal_node_motion* out);
+CAL_EVERYWHERE void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
+                                     cal_node_motion* out);
 
 // Kinetic and potential energy at these motions, but for that of forces that depend on several joints at once (coupled_force.h).
 double cal_motions_energy(const cal_model* model, const cal_node_motion* motions, const double* q, const double* v);
@@ -56,7 +57,9 @@ double cal_motions_energy(const cal_model* model, const cal_node_motion* motions
 // The rows of one constraint at these motions and joint values, and at a time; returns how many (cal_constraint_rows).
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
                              const double* q, const double* v, cal_row* rows);
-// The same for those who ask again and again: with the constraint's frames a and b in their nodes' frames, which never change.
+// The same for those who ask again and again: with the constraint's frames a and b in their nodes' frames, which never change, and its
+// number of rows.
 void cal_constraint_find_frames(const cal_model* model, int constraint, cal_mount frames[2]);
-int cal_constraint_make_rows_at(const cal_model* model, int constraint, const cal_mount frames[2], double time,
-                                const cal_node_motion* motions, const double* q, const double* v, cal_row* rows);
+CAL_EVERYWHERE int cal_constraint_make_rows_at(const cal_model* model, int constraint, const cal_mount frames[2],
+                                               int count, double time, const cal_node_motion* motions, const double* q,
+                                               const double* v, cal_row* rows);

@@ -12,6 +12,7 @@
 //
 // needs the way inbound alone, and of that only the nodes between the wrench and its root.
 #pragma once
+#include "base/everywhere.h"
 #include "pass/constraint_rows.h"
 #include "pass/variants.h"
 
@@ -57,12 +58,13 @@ CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 bool cal_mass_factor_is_shared(const cal_model* model);
 void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
 // Those who take rows inbound, or several outbound, read them where they are, until that state is executed again.
-void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
+CAL_EVERYWHERE void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
 // Of the same execution, between its walks: k = D⁻¹ u is what joint forces and biases have left at each joint, so that the Sᵀ f of a row times k,
 // summed up, is J M⁻¹ (τ − h). Adds C⁻¹ share to k, in the user's order, for what is to be accelerated as well.
-void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share);
+CAL_EVERYWHERE void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context,
+                                                const double* share);
 // There, where factors are lent: a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
-void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]);
+CAL_EVERYWHERE void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]);
 
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
 // its origin.
@@ -73,14 +75,15 @@ void cal_mass_factor_own(const cal_node* node, const double rotation[9], double*
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);
 // The y of the rows of one constraint, for nodes that contain with each node its parent, in rising order: `stride` doubles per row, one
 // per degree of freedom of these nodes. variant: of the kernels (pass.h), the same bits from all.
-void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* rows, int count, const int32_t* nodes,
-                             int node_count, double* y, size_t stride);
+CAL_EVERYWHERE void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* rows, int count,
+                                            const int32_t* nodes, int node_count, double* y, size_t stride);
 // M⁻¹ Jᵀ of what tree->wrench holds, in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_solve(cal_mass_factor* tree, double* out);
 // The same of what is inbound already: share, one number per degree of freedom in the user's order, is the sum of rows' y times λ.
-void cal_mass_factor_outbound(cal_mass_factor* tree, const double* share, double* out);
+CAL_EVERYWHERE void cal_mass_factor_outbound(cal_mass_factor* tree, const double* share, double* out);
 // The same of several at once: `count` numbers, 1, 2, 4 or 8, per degree of freedom. variant: of the kernels, the same bits from all.
-void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int variant, const double* share, int count, double* out);
+CAL_EVERYWHERE void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int variant, const double* share, int count,
+                                                  double* out);
 // The diagonal of M⁻¹ in the user's order: what a unit force on each degree of freedom alone accelerates there. Outbound, with K = U D⁻¹
 // and Ω a node's response to a wrench on it (36 numbers, in tree->inertia, which the factors do not need any more),
 //
@@ -95,5 +98,5 @@ void cal_mass_factor_spread(const double* resisting, double* rows);
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
 
 // Accelerations (angular, then of the origin, as rows.h has them) of all nodes for joint accelerations; 6 a node.
-void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
-                            double* out);
+CAL_EVERYWHERE void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v,
+                                           const double* qdd, double* out);

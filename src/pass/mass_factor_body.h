@@ -2,6 +2,7 @@
 // pass/aba_body.h, whose functions it uses, without biases. Include after math/lanes.h, math/lane_algebra.h and math/lane_memory.h,
 // once a width.
 #include "pass/aba_body.h"
+#include <assert.h>
 
 #define factored LANE(cal_factored)
 #define get_lane LANE(cal_get_lane)
@@ -135,7 +136,7 @@ LANE_INLINE void factor_node(int kind, bool has_parent, factored* w) {
 // The numbers of an inertia, one after the other: Θ, H, M.
 #define list_inertia LANE(cal_list_inertia)
 LANE_INLINE lane* list_inertia(articulated* I) {
-    _Static_assert(offsetof(articulated, n) == CAL_MASS_FACTOR_INERTIA * sizeof(lane), "nothing is between them");
+    static_assert(offsetof(articulated, n) == CAL_MASS_FACTOR_INERTIA * sizeof(lane), "nothing is between them");
     return (lane*)(void*)I;
 }
 

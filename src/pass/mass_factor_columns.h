@@ -13,13 +13,13 @@ LANE_INLINE void put_lane(double* packed, int l, const double* numbers, int coun
     for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = numbers[i];
 }
 LANE_INLINE void load_lanes(const double* packed, int count, lane* out) {
-    for (int i = 0; i < count; i++) out[i] = slot_load(packed, i);
+    for (int i = 0; i < count; i++) memcpy(&out[i], packed + i * CAL_LANES, sizeof out[i]);
 }
 
 LANE_INLINE void load_node(int kind, const cal_context* context, const cal_column* column, int step,
                            const int32_t* nodes, factored* w) {
     enum { ROTATION = 0, ARM = 9, ARMATURE = 12, COUNT = 18 };
-    const cal_mass_factor* tree = context->own;
+    const cal_mass_factor* tree = (const cal_mass_factor*)context->own;
     const double* constants = find_place(context, column, kind, 0, step).constants;
     double packed[COUNT * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double)))); // read as lanes
     for (int l = 0; l < CAL_LANES; l++) {
@@ -100,13 +100,14 @@ LANE_INLINE void resist(const cal_mass_factor* tree, const int32_t* nodes, artic
 
 #define factor_run LANE(cal_mass_factor_run)
 LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_column* column) {
-    const cal_mass_factor* tree = context->own;
+    const cal_mass_factor* tree = (const cal_mass_factor*)context->own;
     const int32_t* blocks = context->layout->block_nodes + (size_t)column->first_block * CAL_WIDTH;
-    const int count = step_count(column), along = CAL_LANES == 1 ? 1 : CAL_WIDTH;
+    const int count = step_count(column);
     factored steps[2];
     bool lives[2][CAL_LANES];
     for (int i = count - 1; i >= 0; i--) {
-        const int32_t* own = blocks + (size_t)i * (size_t)along;
+        const step_place of = find_step(column, i);
+        const int32_t* own = blocks + (size_t)of.block * CAL_WIDTH + (size_t)of.lane;
         factored *w = &steps[i % 2], *below = &steps[1 - i % 2];
         bool* live = lives[i % 2];
         int32_t nodes[CAL_LANES], any = 0;
@@ -124,6 +125,6 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
     }
 }
 
-static void LANE(factor_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(factor_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(factor_run, context, column);
 }

@@ -165,8 +165,8 @@ LANE_INLINE void take_rows(cal_mass_factor* tree, const cal_row* rows, int count
 
 // With a width that a compiler knows.
 #define take_any_rows LANE(cal_take_any_rows)
-static void take_any_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
-                          double* y, size_t stride) {
+LANE_FUNCTION void take_any_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes,
+                                 int node_count, double* y, size_t stride) {
     const size_t given = tree->given ? (size_t)tree->given->layout->width : 0;
     if (given == 0)
         take_rows(tree, rows, count, nodes, node_count, 0, y, stride);
@@ -279,7 +279,7 @@ LANE_INLINE void give_all_rates(cal_mass_factor* tree, size_t given, const doubl
 
 // With a width that a compiler knows.
 #define give_rates LANE(cal_give_rates)
-static void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
+LANE_FUNCTION void give_rates(cal_mass_factor* tree, const double* share, size_t stride, double* out) {
     const size_t given = tree->given ? (size_t)tree->given->layout->width : 0;
     if (given == 0)
         give_all_rates(tree, 0, share, stride, out);

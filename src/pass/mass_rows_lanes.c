@@ -1,26 +1,10 @@
 // The y of a constraint's rows (mass_factor.h), up to four of them side by side. Compiled once for each width (aba_lanes.c says how).
 #include "pass/aba.h"
-#include "pass/mass_factor.h"
+#include "pass/row_nodes.h"
 #include <math.h>
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
-
-// The nodes that rows act on, rising, each once.
-static int find_touched(const cal_row* rows, int count, int32_t* out) {
-    int found = 0;
-    for (int r = 0; r < count; r++)
-        for (int k = 0; k < rows[r].node_count; k++) {
-            const int node = rows[r].node[k];
-            int at = found;
-            while (at > 0 && out[at - 1] >= node) at--;
-            if (at < found && out[at] == node) continue;
-            memmove(out + at + 1, out + at, (size_t)(found - at) * sizeof *out);
-            out[at] = node;
-            found++;
-        }
-    return found;
-}
 
 #define CAL_LANES 1
 #include "math/lanes.h"

@@ -2,8 +2,7 @@
 // joints are found in lanes, what recurs down the tree runs joint by joint: of revolute ones, with three numbers of a vector in four
 // lanes, where there are so many. A chain's motion stays in registers.
 #include "math/four.h"
-#include "pass/body_frames.h"
-#include "pass/constraint_rows.h"
+#include "pass/node_motion_body.h"
 #include <stddef.h>
 
 #if CAL_WIDTH > 1
@@ -31,55 +30,6 @@ static void find_angles(const cal_model* model, const double* q, int first, int 
         lane_sincos(x, &s, &c);
         memcpy(sines + i, &s, sizeof s);
         memcpy(cosines + i, &c, sizeof c);
-    }
-}
-
-// A node's frame in its parent's; s, c: sine and cosine of a revolute joint's angle.
-static inline void place(const cal_node* node, const double* q, double s, double c, double rotation[9], double arm[3]) {
-    if (node->kind != CAL_REVOLUTE) {
-        cal_place_node(node, q, rotation, arm);
-        return;
-    }
-    const double* fixed = node->rotation;
-    for (int i = 0; i < 9; i += 3) {
-        rotation[i] = c * fixed[i] + s * fixed[i + 1];
-        rotation[i + 1] = c * fixed[i + 1] - s * fixed[i];
-        rotation[i + 2] = fixed[i + 2];
-    }
-    memcpy(arm, node->offset, 3 * sizeof(double));
-}
-
-static inline void find_place(const cal_node* node, const cal_node_motion* parent, const double* q, double s, double c,
-                              cal_node_motion* own) {
-    double rotation[9], arm[3];
-    place(node, q, s, c, rotation, arm);
-    memcpy(own->base, parent->base, sizeof own->base);
-    if (node->parent < 0 && node->kind != CAL_FREE) {
-        memcpy(own->base, node->offset, sizeof own->base);
-        const double along = node->kind == CAL_PRISMATIC ? q[0] : 0.0;
-        for (int i = 0; i < 3; i++) arm[i] = node->rotation[3 * i + 2] * along;
-    }
-    cal_multiply33(parent->rotation, rotation, own->rotation);
-    cal_rotate3(parent->rotation, arm, own->arm);
-    for (int i = 0; i < 3; i++) own->origin[i] = parent->origin[i] + own->arm[i];
-}
-
-static inline void find_velocity(const cal_node* node, const cal_node_motion* parent, const double* v,
-                                 cal_node_motion* own) {
-    double angular[3] = {0.0, 0.0, 0.0}, linear[3] = {0.0, 0.0, 0.0}, swing[3];
-    const double* R = own->rotation;
-    cal_cross3(parent->angular, own->arm, swing);
-    if (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC) {
-        double* along = node->kind == CAL_REVOLUTE ? angular : linear;
-        for (int i = 0; i < 3; i++) along[i] = R[3 * i + 2] * v[0];
-    } else {
-        const cal_spatial joint = cal_joint_motion(node, R, v);
-        cal_rotate3(R, joint.angular, angular);
-        cal_rotate3(R, joint.linear, linear);
-    }
-    for (int i = 0; i < 3; i++) {
-        own->angular[i] = parent->angular[i] + angular[i];
-        own->linear[i] = parent->linear[i] + swing[i] + linear[i];
     }
 }
 
@@ -185,8 +135,8 @@ void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const dou
             }
 #endif
             const cal_node_motion* parent = node->parent < 0 ? &ground : &out[node->parent];
-            if (moved) find_place(node, parent, q + node->first_q, *s, *c, &out[n]);
-            find_velocity(node, parent, v + node->first_v, &out[n]);
+            if (moved) place_motion(node, parent, q + node->first_q, *s, *c, &out[n]);
+            find_node_velocity(node, parent, v + node->first_v, &out[n]);
             n++;
         }
     }

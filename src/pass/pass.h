@@ -123,10 +123,10 @@ extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_ass
 const cal_program* cal_find_program(const char* name);
 
 // Children of a node in the order of the tree; pass the last child to cal_next_child; -1 when there are no more.
-static inline int cal_first_child(const cal_model* model, int node) {
+CAL_DEVICE static inline int cal_first_child(const cal_model* model, int node) {
     return node + 1 < model->nodes[node].end ? node + 1 : -1;
 }
-static inline int cal_next_child(const cal_model* model, int node, int child) {
+CAL_DEVICE static inline int cal_next_child(const cal_model* model, int node, int child) {
     const int next = model->nodes[child].end;
     return next < model->nodes[node].end ? next : -1;
 }

@@ -9,6 +9,7 @@
 // A place is the same product of rotations, a velocity the same sum, in another order than node by node; always in this one, whatever the
 // width. Velocities are linear: those for other rates (of directions, constraint/directions.h) come along.
 #pragma once
+#include "base/everywhere.h"
 #include "pass/constraint_rows.h"
 
 enum { CAL_JOINT_PATH_LANES = 8, CAL_JOINT_PATH_RATES = 6 };
@@ -48,8 +49,9 @@ cal_status cal_joint_path_create(const cal_model* model, int node, cal_joint_pat
 void cal_joint_path_destroy(cal_joint_path* path); // zeros are allowed
 
 // The motion of its end (all but the arm) at q and v. variant: of the kernels (pass.h), the same bits from all.
-void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
-                         const cal_joint_path_rates* rates, cal_node_motion* motion, cal_joint_path_motion* out);
+CAL_EVERYWHERE void cal_joint_path_move(const cal_joint_path* path, int variant, const double* q, const double* v,
+                                        const cal_joint_path_rates* rates, cal_node_motion* motion,
+                                        cal_joint_path_motion* out);
 
 // Kinetic and potential energy of the nodes of a path that has moved to q and v.
 double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model, int variant, const double* q,

@@ -11,6 +11,7 @@
 // With y = C⁻¹ s that is y² ≤ Σ δs² / D, in the units of y² itself: it is compared with a row's own y², and no other row is asked for. A row with less is one that
 // nothing can move; of a row with more, that much of y² says nothing.
 #pragma once
+#include "base/everywhere.h"
 #include "pass/mass_factor.h"
 
 // y² that are rounding beside those of the row that is moved most easily: twice the digits that y has, and a few for light links.
@@ -36,8 +37,8 @@ void cal_row_rounding_destroy(cal_row_rounding* rounding);
 
 // What y² of a row may be of nothing but rounding, on its way from its nodes to `stop`, a node that is not passed any more; −1: the ground. q: where the row is.
 // root: C of all joints, its diagonal inverted (6 a degree of freedom); NULL: factors are lent by `tree`; without that one: of s² instead.
-double cal_row_noise(const cal_row_rounding* rounding, const cal_row* row, int stop, const double* q,
-                     const double* root, const cal_mass_factor* tree);
+CAL_EVERYWHERE double cal_row_noise(const cal_row_rounding* rounding, const cal_row* row, int stop, const double* q,
+                                    const double* root, const cal_mass_factor* tree);
 
 // The same of y² where it is not a sum of squares, but E Λ E of a 6 × 6 Λ, whose terms cancel instead of those of y: 16 k ε (ℓ F + M)² / D. D is what a joint
 // has of its own at least, so that no factor is asked for; joints that have nothing are left to the others of their body. reach: of each of the row's nodes, how far

@@ -60,6 +60,21 @@ typedef struct cal_machine_ops {
 // Many instances of a model in a device's memory, for ensembles: groups of W, an instance per lane, as a plan with W copies lays
 // them out. Every vector holds all groups, one after the other.
 typedef struct cal_batch cal_batch;
+// Why an instance with constraints has ended in a device's memory.
+typedef enum cal_batch_end_reason {
+    CAL_BATCH_GOES_ON,
+    CAL_BATCH_BEGAN_OPEN, // a constraint is open by a length, or by a speed, where the instance begins
+    CAL_BATCH_BEGAN_FAST,
+    CAL_BATCH_CAME_APART,
+    CAL_BATCH_SINGULAR, // it came so near to a singular position that its motion must be looked at from both sides
+    CAL_BATCH_NOT_FINITE
+} cal_batch_end_reason;
+typedef struct cal_batch_end {
+    int32_t reason, constraint;
+    double time, value;
+} cal_batch_end;
+struct cal_constraints;
+struct cal_closing;
 enum {
     CAL_BATCH_TAU = -1,
     CAL_BATCH_CONTROL = -2,
@@ -84,8 +99,18 @@ typedef struct cal_batch_ops {
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
     cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
     // One evaluation with a solver of fixed steps riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
-    cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
+    // time: of the evaluation, and of the end of the last step accepted before it; for constraints.
+    cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down, double time,
+                           double accepted);
     cal_status (*wait)(cal_batch* batch);
+    // Instances whose constraints hold, with a solver of fixed steps: before anything else, once. Every instance has a copy of the set, which holds
+    // what cal_constraints_find_obstacle allows.
+    cal_status (*hold)(cal_batch* batch, const struct cal_constraints* set, const struct cal_closing* closing,
+                       cal_error* error);
+    // The chosen ones begin there: what is open in vector 0 is closed. After an interpolation: what is open in y. And how all of them are.
+    cal_status (*begin_held)(cal_batch* batch, double time);
+    cal_status (*close)(cal_batch* batch, double time);
+    cal_status (*read_ends)(cal_batch* batch, cal_batch_end* ends);
     // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.
     cal_status (*begin)(cal_batch* batch, const cal_solver_settings* settings, double time);
     // The chosen ones, by name, which have begun, go on until the last accepted step of each reaches that time; which are chosen is

@@ -4,6 +4,7 @@
 #include "pass/coupled_force.h"
 #include "pass/solver_ops.h"
 #include "plan/pace.h"
+#include <stdalign.h>
 
 // A walk of a tree: the passes that go down it and up it, either of which may be NULL.
 typedef struct cal_stage {
@@ -49,7 +50,7 @@ struct cal_state {
     cal_context context;
     struct cal_signal* signals; // of machines with several processors: edges of trees say here how far they are
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
-    _Alignas(64) double time;   // what is written in every execution has cache lines of its own
+    alignas(64) double time;    // what is written in every execution has cache lines of its own
     cal_pace pace;              // of machines with several processors that share memory
     unsigned walk;              // machines with several processors count stages here
     int64_t executions, ridden; // so far, and those with a solver's follow-up

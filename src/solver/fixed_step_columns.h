@@ -38,12 +38,12 @@ CAL_DEVICE static void exponential(const double rotation[3], double out[4]) {
 }
 
 // One lane's rotation: its quaternion, and its angular velocities at the stages.
-typedef struct rotation {
+typedef struct lane_turn {
     double q[4], w[4][3];
-} rotation;
+} lane_turn;
 
 // q ← q ∘ exp(h ∑ factor_j ω_j)
-CAL_DEVICE static void turn(rotation* r, double h, const double factors[4]) {
+CAL_DEVICE static void turn(lane_turn* r, double h, const double factors[4]) {
     double vector[3], move[4];
     for (int i = 0; i < 3; i++)
         vector[i] = h * (((factors[0] * r->w[0][i] + factors[1] * r->w[1][i]) + factors[2] * r->w[2][i]) +
@@ -53,14 +53,14 @@ CAL_DEVICE static void turn(rotation* r, double h, const double factors[4]) {
 }
 
 // The angular velocities ω₁ … ω₄ at the stages' places: y's own, and y's moved on by the k so far.
-CAL_DEVICE static rotation read_rotation(const cal_solver_context* context, int kind, int first, int lane, double h,
-                                         int count) {
+CAL_DEVICE static lane_turn read_rotation(const cal_solver_context* context, int kind, int first, int lane, double h,
+                                          int count) {
     const int W = context->layout->width;
     const int at_q = first + cal_joint_quaternion(kind) * W + lane,
               at_w = first + cal_angular_component(kind) * W + lane;
     const double* y = context->vectors[CAL_ONE_STEP_Y];
     const double moved[4] = {0.0, 0.5 * h, 0.5 * h, h};
-    rotation r = {0};
+    lane_turn r = {0};
     for (int i = 0; i < 4; i++) r.q[i] = y[at_q + i * W];
     for (int j = 0; j < count; j++) {
         const double* k = context->vectors[j <= 1 ? CAL_ONE_STEP_F : VECTOR_K + j - 2];
@@ -88,7 +88,7 @@ CAL_DEVICE static void rk4_turn(const cal_solver_context* context, const cal_col
     for (int b = column->first_block; b < column->first_block + column->block_count; b++)
         CAL_EACH_LANE(l, context->layout->width) {
             const int first = context->layout->block_y[b];
-            rotation r = read_rotation(context, column->kind, first, l, h, count);
+            lane_turn r = read_rotation(context, column->kind, first, l, h, count);
             turn(&r, h, factors[stage][0]);
             if (stage == 0 || stage == 3) turn(&r, h, factors[stage][1]);
             write_quaternion(context->layout, column->kind, first, l, r.q, out);
@@ -155,7 +155,7 @@ CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_
         if (cal_joint_quaternion(kind) < 0) continue;
         CAL_EACH_LANE(l, W) {
             static const double all[4] = {1.0};
-            rotation r = {.w = {{y[w + l], y[w + W + l], y[w + 2 * W + l]}}};
+            lane_turn r = {.w = {{y[w + l], y[w + W + l], y[w + 2 * W + l]}}};
             for (int i = 0; i < 4; i++) r.q[i] = old[at + (cal_joint_quaternion(kind) + i) * W + l];
             turn(&r, h, all);
             write_quaternion(layout, kind, at, l, r.q, y);

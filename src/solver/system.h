@@ -13,6 +13,7 @@
 // functions, since it is a user who reads them.
 #pragma once
 #include "calder/calder.h"
+#include "constraint/constraint.h"
 #include "model/resting.h"
 #include "plan/plan.h"
 #include "solver/flows.h"
@@ -33,6 +34,8 @@ bool cal_system_is_stiff(const cal_model* model);
 cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, cal_resting rests, cal_system** out,
                                 cal_error* error);
 void cal_system_destroy(cal_system* system); // NULL is allowed
+// What `stabilize` of a definition says; false: it is unknown.
+bool cal_find_stabilization(const char* stabilize, cal_stabilization* law, bool* projects);
 
 // --- Advancing -------------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,10 @@
 // the differences between that and results that are open by h² would have no expansion in h. What they extrapolate must be a smooth function of where a
 // step begins, so that corrections end at rounding, and each velocity is corrected along directions of its own place (cal_constraints.smooth).
 #include "base/finite.h"
+#include "constraint/closing.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>
-
-// An error that a projection leaves although it should not: something has come apart, but for what is so large that this is rounding.
-static const double OPEN = 1e-4;
 
 void cal_system_project_before(cal_system* system) {
     if (!system->projects || !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
@@ -65,7 +63,7 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
         system->error_sum += left.squares;
         system->error_steps++;
     }
-    if (!system->projects || left.error <= OPEN || cal_constraints_are_reached(set)) return CAL_OK;
+    if (!system->projects || cal_closing_holds(set, left.error)) return CAL_OK;
     system->opened = left.error_of;
     return CAL_NOT_CONVERGED;
 }

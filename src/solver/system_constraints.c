@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "constraint/closing.h"
 #include "constraint/directions.h"
 #include "machine/machine.h"
 #include "model/coordinates.h"
@@ -39,6 +40,14 @@ static int find_law(const char* name) {
     int i = 0;
     while (i < LAWS && (!name || strcmp(name, laws[i].name) != 0)) i++;
     return i;
+}
+
+bool cal_find_stabilization(const char* stabilize, cal_stabilization* law, bool* projects) {
+    const int i = find_law(stabilize);
+    if (i == LAWS) return false;
+    *law = laws[i].law;
+    *projects = laws[i].projects;
+    return true;
 }
 
 double cal_stabilize_limit(const char* stabilize, const char* solver, double step) {

@@ -238,7 +238,6 @@ cal_status cal_system_close_step(cal_system* system, double time, double* q, dou
 // The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
 cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
                                   double* accelerations);
-enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
 
 // --- Events (system_watch.c) ------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@
 // The model of the system is the user's without friction in these joints, with such a row for each after the user's constraints.
 #include "base/error.h"
 #include "base/memory.h"
+#include "constraint/closing.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>

@@ -23,33 +23,32 @@
 // Where a solver does not get through in spite of that it is helped over by a hop.
 #include "base/finite.h"
 #include "base/memory.h"
+#include "constraint/closing.h"
 #include "model/coordinates.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>
 
-// A hop of so many radians, whose error is of its third power, helps a solver over that has not come as far in so many evaluations. iec,
-// whose steps are the shortest, has errors of h³ too: at 1e-12 it needs 60 where motion is smooth.
-static const double HOP = 1e-3;
-enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
+enum { MOST_HOPS = 3 };
 enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 8 };
-// The share of the tolerance that noise may have, the widest zone, the smallest part of one, and by how many tolerances polynomials may
-// differ.
-static const double SHARE = 0.2, WIDEST = 0.05, SMALLEST = 1e-3, MOST_DOUBT = 3.0, MOST_CURVED = 0.2;
+// The smallest part of a zone, and by how many tolerances polynomials may differ.
+static const double SMALLEST = 1e-3, MOST_DOUBT = 3.0, MOST_CURVED = 0.2;
 // Two branches of a motion that pass each other at a distance c turn there, and have accelerations of c² ẋ² / x³ on their way: as noise has, with c² in
 // the place of 2 ε. They are told from noise where they are a thousand times as large; noise is a thousandth of them then, and can be followed. What is
 // nearer counts as a crossing: motion goes on straight, onto the other branch, of which it is 30 √(2ε) away (1e-5 at a tolerance of 1e-6).
 static const double BESIDE_NOISE = 1e3;
-// How much faster than it seems σ may change where nothing was projected: what is open there is of third order.
-static const double SURELY = 2.0;
-// What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
-// wide, for all tolerances and all speeds as far as rounding allows. Solvers that extrapolate amplify what is left open by 3e4 (coefficients of the
-// polynomial of implicit_euler.c in the results of its steps): they have it closed to rounding.
-static const double CLOSED_SHARE = 1e-7, CLOSED_LEAST = 1e-15, EPSILONS = 3.0;
+static cal_closing closing_of(const cal_system* system) {
+    return (cal_closing){.law = system->law,
+                         .gain = system->def.gain,
+                         .relative = system->settings.relative,
+                         .absolute = system->settings.absolute,
+                         .projects = system->projects,
+                         .smooth = cal_system_goes_on(system)};
+}
 
 static double closed_at(const cal_system* system, double speed) {
-    if (cal_system_goes_on(system)) return CLOSED_LEAST;
-    return fmax(CLOSED_SHARE * system->settings.relative / fmax(speed, 1.0), CLOSED_LEAST);
+    const cal_closing closing = closing_of(system);
+    return cal_closed_at(&closing, speed);
 }
 
 // --- Projection ------------------------------------------------------------------------------------------------------
@@ -61,16 +60,9 @@ bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
 }
 
 void cal_system_project_step(cal_system* system, cal_along along, double* q, double* v) {
-    const double speed = cal_largest_size(v, system->model->v_count);
-    const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
-    system->constraints->closed = closed_at(system, speed);
-    system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
-    system->constraints->along = along;
-    system->constraints->smooth = cal_system_goes_on(system);
-    cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    const cal_closing closing = closing_of(system);
+    cal_closing_project(&closing, system->constraints, along, q, v);
     cal_system_keep_rests(system, v);
-    system->constraints->along = CAL_ALONG_OWN;
-    system->constraints->blind = 0.0;
 }
 
 // --- Looking across --------------------------------------------------------------------------------------------------
@@ -190,14 +182,11 @@ static double distance_at(cal_system* system, double later) {
     return cal_constraints_distance(system->constraints);
 }
 
-// Noise in accelerations, times σ³, with σ changing by `rate`, at most as fast as anything moves.
-static double noise_cubed(const cal_system* system, double speed, double rate) {
-    return 2.0 * EPSILONS * closed_at(system, speed) * rate * rate;
-}
-
-// It is above its share of the tolerance where σ³ is below this.
+// Noise in accelerations is above its share of the tolerance where σ³ is below this, with σ changing by `rate`, at most as fast as
+// anything moves.
 static double zone_cubed_at(const cal_system* system, double speed, double rate) {
-    return noise_cubed(system, speed, rate) / (SHARE * (system->settings.relative * speed + system->settings.absolute));
+    const cal_closing closing = closing_of(system);
+    return cal_zone_cubed(&closing, speed, rate);
 }
 
 // What is found out about σ near now.
@@ -286,26 +275,10 @@ static double cube_root(double x) {
 static double zone_cubed(const cal_system* system, double speed) { return zone_cubed_at(system, speed, speed); }
 
 bool cal_system_is_near(const cal_system* system) {
-    const double distance = cal_constraints_distance(system->constraints);
-    return distance < WIDEST && distance * distance * distance <
-                                    zone_cubed(system, cal_largest_size(system->evaluated_v, system->model->v_count));
+    const cal_closing closing = closing_of(system);
+    return cal_closing_is_near(&closing, system->constraints, system->evaluated_v);
 }
 
-// σ where the motion is `later`, with the accelerations in a.center, without a projection: what is open there is of third order, and
-// changes σ little.
-static double distance_ahead(cal_system* system, double later) {
-    const across a = find_room(system);
-    for (int i = 0; i < system->model->v_count; i++)
-        a.change[i] = later * (system->evaluated_v[i] + 0.5 * later * a.center[i]);
-    memcpy(a.q, system->evaluated_q, (size_t)system->model->q_count * sizeof(double));
-    cal_model_displace(system->model, a.change, 1.0, a.q);
-    cal_constraints_evaluate(system->constraints, a.q, system->evaluated_v);
-    (void)cal_constraints_rank(system->constraints);
-    return cal_constraints_distance(system->constraints);
-}
-
-// A long mechanism is near for long, and σ changes slowly while parts of it move fast. It is looked at as far ahead as find_crossing
-// does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
 bool cal_system_looks_near(const cal_system* system) {
     return cal_system_is_near(system) &&
            !(system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach);
@@ -314,17 +287,12 @@ bool cal_system_looks_near(const cal_system* system) {
 bool cal_system_changes_near(cal_system* system, const double* accelerations) {
     if (!cal_system_looks_near(system)) return false;
     const across a = find_room(system);
-    const int count = system->model->v_count;
-    for (int i = 0; i < count; i++) a.center[i] = accelerations[i];
-    const double distance = cal_constraints_distance(system->constraints),
-                 speed = cal_largest_size(system->evaluated_v, count), change = cal_largest_size(a.center, count);
-    const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
-    const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
-    const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
-    const bool near = distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
+    const cal_closing closing = closing_of(system);
+    const cal_closing_room room = {a.change, a.q};
+    for (int i = 0; i < system->model->v_count; i++) a.center[i] = accelerations[i];
     system->calm_time = system->state->time;
-    system->calm_reach = near ? 0.0 : step;
-    return near;
+    return cal_closing_changes_near(&closing, system->constraints, system->evaluated_q, system->evaluated_v, a.center,
+                                    &room, &system->calm_reach);
 }
 
 // Whether accelerations here are others than what was interpolated, a.center, by more than noise is: motion passes the singular position by the
@@ -332,13 +300,14 @@ bool cal_system_changes_near(cal_system* system, const double* accelerations) {
 static cal_status find_beside(cal_system* system, double time, double distance, double rate, double speed,
                               bool* beside) {
     const across a = find_room(system);
+    const cal_closing closing = closing_of(system);
     const size_t count = (size_t)system->model->v_count;
     double *here = system->qdd + count, *forces = here + count, change = 0.0;
     const cal_status status =
         cal_system_find_forces(system, time, system->evaluated_q, system->evaluated_v, forces, here);
     if (status) return status;
     for (size_t i = 0; i < count; i++) change = fmax(change, fabs(here[i] - a.center[i]));
-    *beside = change > BESIDE_NOISE * noise_cubed(system, speed, rate) / (distance * distance * distance);
+    *beside = change > BESIDE_NOISE * cal_noise_cubed(&closing, speed, rate) / (distance * distance * distance);
     if (*beside) memcpy(system->forces, forces, count * sizeof *forces);
     return CAL_OK;
 }
@@ -348,7 +317,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     if (!cal_system_is_near(system)) return CAL_OK;
     const double speed = cal_largest_size(system->evaluated_v, model->v_count),
                  distance = cal_constraints_distance(system->constraints);
-    const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), WIDEST);
+    const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), CAL_WIDEST_ZONE);
     const crossing at = find_crossing(system, distance, zone, speed);
     if (at.near) cal_system_note_near(system, time, distance, 0);
     if (!at.found) return CAL_OK;
@@ -362,7 +331,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     cal_status status = CAL_OK;
     // Where motion changes too fast for the polynomial nearer places are better, which have more noise.
     for (double size = zone; !status && !good && size > least; size *= 0.5) {
-        const double noise = SHARE * zone_cubed(system, speed) / (size * size * size);
+        const double noise = CAL_NOISE_SHARE * zone_cubed(system, speed) / (size * size * size);
         find_weights(at.when, size / (3.0 * at.rate), &w);
         status = interpolate(system, &w, time, noise, &good);
     }
@@ -400,25 +369,22 @@ cal_status cal_system_look_beside(cal_system* system, bool* undecided) {
 
 // --- Hops ------------------------------------------------------------------------------------------------------------
 
-static double find_hop(const cal_system* system, const double* v) {
-    return HOP / fmax(cal_largest_size(v, system->model->v_count), 1.0);
-}
+static double find_hop(const cal_system* system, const double* v) { return cal_find_hop(v, system->model->v_count); }
 
 bool cal_system_stuck(cal_system* system, cal_status status) {
     if (!system->projects || system->opened != CAL_NONE || system->headway.lost ||
         (status && status != CAL_NOT_CONVERGED))
         return false;
-    const double far = system->progress + find_hop(system, system->evaluated_v);
-    if (!(system->decision.time < far) || system->decision.time < system->progress) {
-        system->progress = system->decision.time;
-        system->attempts = system->singularities = 0;
-    }
-    system->attempts++;
+    cal_progress progress = {system->progress, system->attempts};
+    if (cal_progress_count(&progress, system->decision.time, system->evaluated_v, system->model->v_count))
+        system->singularities = 0;
+    system->progress = progress.time, system->attempts = progress.attempts;
     const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
     // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
-    return (status || system->attempts > MOST_ATTEMPTS) && system->singularities < MOST_HOPS && !limited &&
+    return (status || system->attempts > CAL_MOST_ATTEMPTS) && system->singularities < MOST_HOPS && !limited &&
            !system->minimal &&
-           (system->passage.near || system->passage.open || cal_constraints_distance(system->constraints) < WIDEST);
+           (system->passage.near || system->passage.open ||
+            cal_constraints_distance(system->constraints) < CAL_WIDEST_ZONE);
 }
 
 // One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
@@ -452,7 +418,7 @@ static cal_status step_over(cal_system* system, double time, double step, const 
 // a corner that a hop would cut.
 static double most_gained(const cal_system* system, const double* v, double kinetic) {
     const double speed = cal_largest_size(v, system->model->v_count);
-    return kinetic * (system->settings.relative + system->settings.absolute / speed + HOP * HOP);
+    return kinetic * (system->settings.relative + system->settings.absolute / speed + CAL_HOP * CAL_HOP);
 }
 
 cal_status cal_system_step_over_singularity(cal_system* system, double time, cal_status failed) {

@@ -105,10 +105,12 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
         const double* own = v + unit->first_v;
+        // Turns move what is as far away as a free body is large, and links further than that. What is taken to go on as it does has no solution
+        // that says so: it must, by the speeds of points.
+        const double lever = unit->lengths > 0 || touching ? length : fmax(1.0, length);
         double swept[SWEPT];
         for (int k = 0; k < unit->v_count; k++) {
-            // What is taken to go on as it does has no solution that says so: it must, by the speeds of points.
-            const double weight = cal_member_slides(unit, k) ? 1.0 : touching ? length : fmax(1.0, length);
+            const double weight = cal_member_slides(unit, k) ? 1.0 : lever;
             speed = fmax(speed, fabs(sweep(unit, own, swept)[k]) * weight);
             speed = fmax(speed, rounding / sliding * fabs(own[k]) * weight);
         }
