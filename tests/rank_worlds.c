@@ -107,20 +107,23 @@ static uint64_t follow(cal_sim* sim, double time) {
     return cal_sim_hash(sim);
 }
 
-// Each rank forks a world that it has made whole for itself: the fork is one world all the same, and goes on as one core does.
-static void a_fork_has_the_same_history(cal_machine* machine) {
+// Each rank forks a world that it has made whole for itself: the fork is one world all the same, and goes on as one core does; also one that
+// comes to ranks only after it was taken.
+static void a_fork_has_the_same_history(cal_machine* machine, bool later) {
     cal_model* model = make_balls();
     cal_sim *one = NULL, *sim = NULL, *fork = NULL;
     cal_error error = {CAL_OK, ""};
     cal_sim_def def = cal_default_sim_def();
     check(cal_sim_create(model, &def, &one, &error), &error, "balls on one core");
-    def.machine = machine;
+    if (!later) def.machine = machine;
     check(cal_sim_create(model, &def, &sim, &error), &error, "balls on ranks");
+    cal_sim_world(sim)->ranks = machine;
     check(cal_world_divide(cal_sim_world(sim), 4 * size, 0.02, &error), &error, "balls on ranks");
     bool same = follow(one, 0.2) == follow(sim, 0.2);
     check(cal_sim_fork(sim, &fork, &error), &error, "a fork");
     same = same && cal_sim_hash(fork) == cal_sim_hash(sim) &&
            cal_sim_world(fork)->rebuilt; // all take over the first rank's
+    cal_sim_world(fork)->ranks = machine;
     check(cal_world_divide(cal_sim_world(fork), 4 * size, 0.02, &error), &error, "a fork");
     for (double time = 0.3; time < 0.65; time += 0.1) {
         const uint64_t wanted = follow(one, time);
@@ -234,7 +237,7 @@ int main(int argc, char** argv) {
         }
     }
     for (int i = 0; size > 1 && i < 2; i++) what_is_added_changes_the_same(i == 0 ? 11 : 16, machine);
-    if (size > 1) a_fork_has_the_same_history(machine);
+    if (size > 1) a_fork_has_the_same_history(machine, false), a_fork_has_the_same_history(machine, true);
     if (size > 1) collisions_at_the_end(machine);
     if (size > 1) memory_that_one_rank_has_not(machine);
     if (rank == 0) printf("%d random worlds have one history on %d ranks\n", count, size);

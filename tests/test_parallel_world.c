@@ -94,25 +94,48 @@ static void rare_worlds_have_one_history(void** state) {
 }
 
 #ifdef CALDER_HAVE_EXPAT
+static cal_sim* make_chain_on_box(cal_model** model) {
+    cal_error error = {CAL_OK, ""};
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    if (cal_model_read(CALDER_TEST_MODELS "/chain_on_box.xml", NULL, model, NULL, &error) != CAL_OK ||
+        cal_sim_create(*model, &def, &sim, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    cal_world_keep_events(cal_sim_world(sim), true);
+    return sim;
+}
+
 // A group begins anew inside of a step, and then once more earlier in that step, where links of a chain and a ball of another domain come to it. What was hit
 // in the step before that has happened, and stays written down.
 static void what_came_before_a_group_begins_anew_stays(void** state) {
     (void)state;
     static cal_test_history histories[2];
-    cal_error error = {CAL_OK, ""};
-    cal_model* model = NULL;
-    if (cal_model_read(CALDER_TEST_MODELS "/chain_on_box.xml", NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
     for (int run = 0; run < 2; run++) {
-        cal_sim* sim = NULL;
-        cal_sim_def def = cal_default_sim_def();
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-        cal_world_keep_events(cal_sim_world(sim), true);
+        cal_model* model = NULL;
+        cal_sim* sim = make_chain_on_box(&model);
         if (run > 0) divide(cal_sim_world(sim), 2, 0.0512578);
         cal_test_take_history(cal_sim_world(sim), 0.502533, &histories[run]);
         cal_sim_destroy(sim);
+        cal_model_destroy(model);
     }
-    cal_model_destroy(model);
+    cal_test_compare_histories(&histories[0], &histories[1], "a chain on a box");
+}
+
+// What a group has of a chain is there as long as the chain, also where the domain is not in which they met.
+static void a_group_with_a_chain_outlives_domains(void** state) {
+    (void)state;
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_model* model = NULL;
+        cal_sim* sim = make_chain_on_box(&model);
+        cal_world* world = cal_sim_world(sim);
+        for (int k = 0; k < 10; k++) {
+            if (run > 0) divide(world, 2 + k % 2, 0.05);
+            cal_test_take_history(world, 0.06 * (k + 1), &histories[run]);
+        }
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
     cal_test_compare_histories(&histories[0], &histories[1], "a chain on a box");
 }
 #endif
@@ -352,6 +375,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #ifdef CALDER_HAVE_EXPAT
         cmocka_unit_test(what_came_before_a_group_begins_anew_stays),
+        cmocka_unit_test(a_group_with_a_chain_outlives_domains),
 #endif
         cmocka_unit_test(random_worlds_have_one_history),
         cmocka_unit_test(rare_worlds_have_one_history),

@@ -99,7 +99,7 @@ struct cal_world {
     // Of a world that is divided among processors (domain/domain.h); this world is then the whole, one of the domains, or the border.
     cal_machine* machine;              // NULL: one core
     cal_machine* ranks;                // NULL: there is one
-    bool rebuilt;                      // this rank has made it whole from what others have shown (domain/rebuild.c)
+    bool rebuilt;                      // made whole here, or read: ranks take the first one's (domain/rebuild.c)
     struct cal_domains* domains;       // NULL: it is not divided
     int domain;                        // its number; 0: the whole (domain/domain.h)
     struct cal_prescribed* prescribed; // of a domain: its own boxes and pairs of fixed and driven bodies, and how many

@@ -428,6 +428,8 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
 
 cal_group_member cal_multibody_member(const cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
+    // Sizes are the same in all domains. Those of the whole world stay where they are as long as the multibody does, wherever it goes meanwhile.
+    const cal_multibody_model* home = m->home != NULL ? m->home : m->engine;
     return (cal_group_member){.ops = &multibody_unit_ops,
                               .self = m,
                               .q_count = m->engine->q_count,
@@ -435,8 +437,8 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count,
                               .stop_count = m->engine->stop_count,
-                              .sizes = m->engine->scale,
-                              .size_at = m->engine->length_at,
+                              .sizes = home->scale,
+                              .size_at = home->length_at,
                               .moved = m->engine->constraints != NULL && m->engine->constraints->moved,
                               .resists = cal_model_has_drag(m->engine->model),
                               .varying = true};

@@ -450,7 +450,7 @@ static void take_over(cal_world* world, cal_world_parts* p) {
     cal_world_set_rate(world); // of what there is now, and so on
     (void)cal_world_set_speeds(world);
     cal_world_count_bodies(world);
-    world->rebuilt = world->ranks != NULL; // each rank may have made the image of a world of its own
+    world->rebuilt = true; // each rank may have made the image of a world of its own, and be among ranks only later
 }
 
 cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) {
