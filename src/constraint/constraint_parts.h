@@ -1,6 +1,7 @@
 // A set of constraints as memory: what all instances of a model share, and what each has of its own. For machines on which many instances have
 // a set each (cuda/device_held.c).
 #pragma once
+#include "base/parts.h"
 #include "constraint/constraint.h"
 
 typedef struct cal_constraint_part {
@@ -16,4 +17,4 @@ const char* cal_constraints_find_obstacle(const cal_model* model);
 // The constraints one by one, none in lanes (loop_packs.h).
 void cal_constraints_single_out(cal_constraints* set);
 // Returns how many parts there are. Paths (set->paths) have addresses themselves, which lead to what is shared; so has the model.
-int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part out[CAL_CONSTRAINT_PARTS]);
+CAL_FOR_PARTS int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part out[CAL_CONSTRAINT_PARTS]);

@@ -438,8 +438,8 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #endif
     .batch_interpolate = SOLVER(batch_interpolate),
 #ifdef SOLVER_STEP
-    .batch_step = SOLVER_STEP,
     .batch_held = SOLVER_HELD,
+    .batch_step = SOLVER_STEP,
 #endif
 #ifdef SOLVER_STEER
     .batch_sums = SOLVER(batch_sums),
