@@ -965,7 +965,7 @@ cal_status cal_sim_of_world(struct cal_world* world, cal_sim** out, cal_error* e
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);
 int cal_sim_processors(const cal_sim* sim); ///< how many of the machine's processors have work
 double cal_sim_time(const cal_sim* sim);
-const double* cal_sim_q(const cal_sim* sim); ///< q_count numbers at cal_sim_time; valid until the next call
+const double* cal_sim_q(const cal_sim* sim); ///< q_count numbers, valid until the next call; NULL: an advance failed
 const double* cal_sim_v(const cal_sim* sim); ///< v_count numbers at cal_sim_time
 /// Changes the state and restarts the solver there. Either array may be NULL: kept. Activations are kept.
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error);

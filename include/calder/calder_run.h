@@ -145,7 +145,7 @@ cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_cha
                                cal_error* error);
 /// As cal_sim_contacts: where bodies that stay in contact touch, and the forces. Where only one of the two moves, it is the first.
 cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error);
-/// Numbers of a body as members of a JSON object, for the viewer; returns the length it needs, as snprintf.
+/// Numbers of a body as members of a JSON object, for the viewer; returns the length it needs, as snprintf; 0: nobody knows.
 size_t cal_run_describe(cal_run* run, int body, char* text, size_t capacity);
 /// What could be changed where a run is too slow, as a sentence; pace: simulated seconds per second that it reaches. Returns the length
 /// that it needs, as snprintf.

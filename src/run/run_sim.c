@@ -148,11 +148,24 @@ static uint64_t hash(cal_run* run) { return cal_sim_hash(((const sim_run*)run)->
 // Whether shapes touch, so that there are events.
 static bool has_events(const sim_run* r) { return cal_sim_world(r->sim) != NULL; }
 
+// Whether q and v are known: where shapes touch they may not be after an advance that failed.
+static bool find_state(const sim_run* r, const double** q, const double** v) {
+    *q = cal_sim_q(r->sim);
+    *v = cal_sim_v(r->sim);
+    return *q && *v;
+}
+
+static cal_status fail_unknown(const sim_run* r, cal_error* error) {
+    return cal_fail(error, CAL_NOT_FINITE, "the state at t = %g s is not known, since an advance failed: reset the run",
+                    cal_sim_time(r->sim));
+}
+
 // A hand's force for a moment.
 static cal_status renew_pull(sim_run* r, cal_error* error) {
-    const double none[3] = {0, 0, 0};
+    const double none[3] = {0, 0, 0}, *now_q, *now_v;
     double force[3];
-    cal_pull_force(&r->pull, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), force, NULL);
+    if (!find_state(r, &now_q, &now_v)) return fail_unknown(r, error);
+    cal_pull_force(&r->pull, cal_sim_time(r->sim), now_q, now_v, force, NULL);
     cal_status status = cal_sim_release(r->sim);
     if (!status) status = cal_sim_push(r->sim, r->pull.body, force, none, r->pull.point);
     return status ? cal_fail(error, status, "the hand's force cannot be set: %s", cal_status_text(status)) : CAL_OK;
@@ -299,19 +312,20 @@ static cal_status read_channels(cal_run* run, double* values) {
 
 static void pull(const cal_run* run, cal_run_pull* out) {
     const sim_run* r = (const sim_run*)run;
-    if (r->pull.body == CAL_NONE) return;
+    const double *now_q, *now_v;
+    if (r->pull.body == CAL_NONE || !find_state(r, &now_q, &now_v)) return;
     out->body = r->pull.body;
     memcpy(out->target, r->pull.target, sizeof out->target);
-    cal_pull_force(&r->pull, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), out->force, out->position);
+    cal_pull_force(&r->pull, cal_sim_time(r->sim), now_q, now_v, out->force, out->position);
 }
 
 static void describe(cal_run* run, int body, FILE* file) {
     sim_run* r = (sim_run*)run;
     cal_run_pull hand = {.body = CAL_NONE};
-    const double none[3] = {0, 0, 0};
+    const double none[3] = {0, 0, 0}, *now_q, *now_v;
+    if (!find_state(r, &now_q, &now_v)) return;
     pull(run, &hand);
-    cal_inspector_describe(&r->inspector, body, cal_sim_q(r->sim), cal_sim_v(r->sim),
-                           hand.body == body ? hand.force : none, file);
+    cal_inspector_describe(&r->inspector, body, now_q, now_v, hand.body == body ? hand.force : none, file);
 }
 
 static void report_constraints(const sim_run* r, cal_facts* report) {
@@ -514,13 +528,15 @@ static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error
     cal_machine* machine = NULL;
     cal_sim* sim = NULL;
     const int64_t limit = r->limit;
+    const double *now_q, *now_v;
+    if (!find_state(r, &now_q, &now_v)) return fail_unknown(r, error);
     settings(run, &before);
     cal_status status = copy_names(r, wanted->solver, wanted->algorithm, wanted->machine)
                             ? CAL_OK
                             : cal_fail(error, CAL_BAD_ARGUMENT, "solver, algorithm and machine must be known names");
     r->def.sim.relative = wanted->tolerance;
     if (!status) status = create_sim(r, true, &machine, &sim, error);
-    if (!status) status = cal_sim_set(sim, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), error);
+    if (!status) status = cal_sim_set(sim, cal_sim_time(r->sim), now_q, now_v, error);
     if (!status && (r->tau || r->control)) status = cal_sim_drive(sim, r->tau, r->control, error);
     if (!status) status = take_activations(sim, r->sim, error);
     if (status) {
@@ -544,8 +560,9 @@ static cal_status grab(cal_run* run, int body, const double point[3], cal_error*
     sim_run* r = (sim_run*)run;
     if (!r->def.hand)
         return cal_fail(error, CAL_NOT_AVAILABLE, "this run was made without a hand (cal_run_sim_def.hand)");
-    const cal_status status =
-        cal_pull_start(&r->pull, run->model, body, point, cal_sim_time(r->sim), cal_sim_q(r->sim), error);
+    const double *now_q, *now_v;
+    if (!find_state(r, &now_q, &now_v)) return fail_unknown(r, error);
+    const cal_status status = cal_pull_start(&r->pull, run->model, body, point, cal_sim_time(r->sim), now_q, error);
     mark(r);
     cal_sim_restart(r->sim);
     return status;

@@ -188,6 +188,9 @@ static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
                         "%.60s is so far away, or so fast, that the square of that is no number", name);
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its quaternion is zero", name);
+    if ((int)def->motion < CAL_MOVING || (int)def->motion > CAL_DRIVEN)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its motion is %d, which is no kind of motion", name,
+                        (int)def->motion);
     if (def->slots < 0 || def->slots > 100000)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: %d slots; there may be 0 to 100000", name, def->slots);
     if (def->motion == CAL_DRIVEN &&

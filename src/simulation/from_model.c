@@ -14,6 +14,7 @@
 // so is a free body that one of these touches. What does not move is the ground to constraints.
 #include "simulation/from_model.h"
 #include "base/memory.h"
+#include "model/builder.h"
 #include "simulation/body.h"
 #include "simulation/model_map.h"
 #include "simulation/motion/multibody_data.h"
@@ -444,7 +445,7 @@ static bool copy_constraint(cal_import* m, int constraint, const int* body_numbe
         const int body = cal_import_settle(m, def.body[end], def.position[end], def.quaternion[end]);
         def.body[end] = body == CAL_GROUND ? CAL_GROUND : body_number[body];
     }
-    if (def.closes != CAL_NONE) def.closes = m->joint_number[def.closes];
+    if (cal_is_loop_joint(&def)) def.closes = m->joint_number[def.closes]; // whatever others say there
     return cal_builder_add_constraint(builder, &def) >= 0;
 }
 

@@ -90,8 +90,7 @@ cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     cal_status status = cal_events_look(sim);
     if (status == CAL_OK) status = note_errors(sim);
     if (status == CAL_OK) return advanced;
-    const char* said = sim->world->trouble.text;
-    return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
+    return cal_fail_state(sim->world, status, error);
 }
 
 cal_status cal_events_look(cal_sim* sim) {
@@ -141,8 +140,9 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
                 "without them; remove them first, or restore a snapshot");
     cal_world* world = NULL;
     cal_model_map* map = NULL;
-    cal_status status = cal_events_look(sim);
-    if (status != CAL_OK) return cal_fail(error, status, "the simulation cannot be followed to its time");
+    // A state that is given whole needs nothing of the present one, which may not be there.
+    cal_status status = q != NULL && v != NULL ? CAL_OK : cal_events_look(sim);
+    if (status != CAL_OK) return cal_fail_state(sim->world, status, error);
     const double before = cal_world_time(sim->world);
     cal_drive_move(sim->model, before, time, sim->control);
     const cal_start start = {time, q != NULL ? q : sim->q, v != NULL ? v : sim->v, sim->control};

@@ -185,6 +185,11 @@ static cal_status advance(cal_world* world, double* time, cal_error* error) {
     return cal_advance_timewarp(world, time, error);
 }
 
+cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* error) {
+    const char* said = world->trouble.text;
+    return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
+}
+
 static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))

@@ -116,6 +116,8 @@ struct cal_world {
     int64_t states;
 };
 
+// An error of a state that could not be computed, in the words of `trouble` where there are any (world.c).
+cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* error);
 // Makes a model the world's own, to be destroyed with it; on failure at once (world.c).
 cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error);
 // A report; hashed: with the hash of all bodies (world.c).

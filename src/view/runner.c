@@ -183,8 +183,9 @@ static void describe_to(cal_runner* r, int client, int body) {
     char text[WATCH_CAPACITY];
     size_t length = sizeof head - 1;
     memcpy(text, head, length);
-    length += cal_run_describe(r->run, body, text + length, sizeof text - length);
-    if (length + 1 >= sizeof text) return;
+    const size_t described = cal_run_describe(r->run, body, text + length, sizeof text - length);
+    length += described;
+    if (described == 0 || length + 1 >= sizeof text) return;
     text[length++] = '}';
     pthread_mutex_lock(&r->lock);
     if (r->watched[client] == body) {

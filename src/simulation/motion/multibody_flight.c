@@ -405,7 +405,10 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
     cal_flows flows = {0};
     cal_status status = cal_multibody_state(world, component, time, time, false, numbers, numbers + e->q_count);
     if (status == CAL_OK) status = cal_multibody_flowed(world, component, time, &flows);
-    if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
+    if (status != CAL_OK)
+        cal_fail_state(world, status, error);
+    else
+        status = cal_rollback_to(world, component, time, error);
     if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     if (status == CAL_OK) {
