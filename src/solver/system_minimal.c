@@ -10,7 +10,8 @@ cal_status cal_system_create_form(cal_system* system, cal_error* error) {
         return cal_fail(error, CAL_NOT_AVAILABLE, "solver %s holds constraints in the form lagrange, not minimal",
                         system->ops->name);
     return cal_minimal_create(system->constraints, &system->minimal)
-               ? cal_fail(error, CAL_NO_MEMORY, "no memory for the minimal form of constraints, which is dense, of %d degrees of freedom",
+               ? cal_fail(error, CAL_NO_MEMORY,
+                          "no memory for the minimal form of constraints, which is dense, of %d degrees of freedom",
                           system->model->v_count)
                : CAL_OK;
 }
