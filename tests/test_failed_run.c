@@ -106,10 +106,29 @@ static void a_state_that_is_set_whole_needs_no_other(void** state) {
     cal_model_destroy(model);
 }
 
+static void an_instance_says_why_it_takes_no_forces(void** state) {
+    (void)state;
+    enum { V_COUNT = 1 + 3 + 1 + 6 };
+    static const double push[V_COUNT] = {1.0};
+    cal_model* model = thrown();
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble* ensemble = NULL;
+    cal_error error = {CAL_OK, ""};
+    def.count = 2;
+    def.sim = cal_default_sim_def();
+    assert_int_equal(cal_ensemble_create_def(model, &def, &ensemble, NULL), CAL_OK);
+    expect_line(cal_ensemble_advance(ensemble, 1e-3, &error), &error);
+    error = (cal_error){CAL_OK, ""};
+    expect_line(cal_ensemble_drive(ensemble, 1, push, NULL, &error), &error);
+    cal_ensemble_destroy(ensemble);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_that_its_state_is_unknown),
         cmocka_unit_test(a_state_that_is_set_whole_needs_no_other),
+        cmocka_unit_test(an_instance_says_why_it_takes_no_forces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,7 +318,7 @@ cal_status cal_ensemble_drive(cal_ensemble* ensemble, int instance, const double
     if (control && !all_finite(control, model->actuator_count))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: controls must be finite numbers");
     if (instance < ensemble->first || instance >= ensemble->end) return CAL_OK; // another process'
-    return ensemble->ops->drive(ensemble, instance, tau, control);
+    return ensemble->ops->drive(ensemble, instance, tau, control, error);
 }
 
 cal_status cal_ensemble_status(const cal_ensemble* ensemble, int instance, cal_error* error) {

@@ -55,7 +55,8 @@ typedef struct cal_ensemble_ops {
     cal_status (*start)(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
                         cal_error* error);
     // Joint forces and controls from now on; either may be NULL: kept. Finite numbers.
-    cal_status (*drive)(cal_ensemble* ensemble, int instance, const double* tau, const double* control);
+    cal_status (*drive)(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                        cal_error* error);
     // Whether the instance is where constraints do not say which way it goes (cal_constraint_report); NULL: there are none.
     bool (*is_undecided)(const cal_ensemble* ensemble, int instance);
     // Does the job for a unit and writes the rows of its instances.

@@ -149,7 +149,9 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     return CAL_OK;
 }
 
-static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
+static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                        cal_error* error) {
+    (void)error;
     const cal_layout* layout = ensemble->lockstep->plan->layout;
     const int v_count = ensemble->model->v_count, actuators = ensemble->model->actuator_count;
     int lane;

@@ -119,7 +119,9 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     return CAL_OK;
 }
 
-static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
+static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                        cal_error* error) {
+    (void)error;
     struct cal_resident* own = ensemble->resident;
     const int v_count = ensemble->model->v_count;
     const size_t actuators = (size_t)ensemble->model->actuator_count;

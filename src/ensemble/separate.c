@@ -7,6 +7,7 @@
 //     memory of instance 17 ── load ──▸ worker's simulation ── advance ── store ──▸ memory of instance 17, row 17
 //
 // With events, with BDF, whose memory is all steps so far, and on a machine of its own each instance has a simulation instead.
+#include "base/error.h"
 #include "base/memory.h"
 #include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
@@ -137,9 +138,11 @@ static bool is_undecided(const cal_ensemble* ensemble, int instance) {
     return sim && !cal_sim_world(sim) && cal_sim_constraints(sim, &report) == CAL_OK && report.undecided;
 }
 
-static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
+static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                        cal_error* error) {
     cal_sim* sim = enter(ensemble, 0, instance);
-    const cal_status status = sim ? cal_sim_drive(sim, tau, control, NULL) : CAL_NO_MEMORY;
+    if (!sim) return cal_fail(error, CAL_NO_MEMORY, "no memory for an instance's simulation");
+    const cal_status status = cal_sim_drive(sim, tau, control, error);
     if (!status) leave(ensemble, sim, instance);
     return status;
 }
