@@ -81,6 +81,14 @@ static int simulate(const cal_model* model, const cal_sim_def* def) {
             !all_finite(cal_sim_v(sim), cal_model_v_count(model)))
             verdict = NOT_FINITE;
         if (status) break;
+        for (int k = 0; k < cal_model_sensor_count(model) && verdict == FINE; k++) {
+            double measured[8] = {0.0};
+            error = (cal_error){CAL_OK, ""};
+            if (cal_sim_sensor(sim, k, measured, &error))
+                verdict = line();
+            else if (!all_finite(measured, 8))
+                verdict = NOT_FINITE;
+        }
     }
     cal_sim_destroy(sim);
     return verdict;
@@ -243,9 +251,21 @@ static int use_drag(const wrong* w, int way) {
     END(cal_builder_add_drag(builder, &def));
 }
 
+// Each kind of sensor in turn, of what there is to be measured.
 static int use_sensor(const wrong* w, int way) {
     BEGIN(sensor_def);
-    if (way > 0) return ALL_WAYS;
+    cal_actuator_def motor = cal_default_actuator_def();
+    cal_tendon_def tendon = cal_default_tendon_def();
+    const cal_tendon_part part = {.kind = CAL_TENDON_JOINT, .joint = 2, .factor = 1.0, .body = CAL_NONE};
+    def.kind = (cal_sensor_kind)((int)CAL_SENSOR_JOINT_POSITION + way);
+    if (def.kind > CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM) return ALL_WAYS;
+    motor.joint = 0;
+    tendon.parts = &part, tendon.part_count = 1;
+    cal_builder_add_actuator(builder, &motor);
+    cal_builder_add_tendon(builder, &tendon);
+    def.number = def.kind == CAL_SENSOR_BALL_QUATERNION || def.kind == CAL_SENSOR_BALL_VELOCITY ? 1 : 0;
+    def.body = 1;
+    for (int k = 0; k < 3; k++) def.zone_size[k] = 0.1;
     END(cal_builder_add_sensor(builder, &def));
 }
 

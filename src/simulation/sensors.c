@@ -8,6 +8,7 @@
 //   ball        as revolute, with R v and R v̇ for k q̇ and k q̈
 //   free        a = v̇ − g, α = R ω̇
 #include "base/error.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "pass/body_frames.h"
@@ -458,6 +459,9 @@ cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* e
     looks l;
     cal_status status = open_looks(sim, def, &l, error);
     if (!status) status = read_one(sim, &l, def, values, error);
+    if (!status && !cal_all_finite(values, cal_sensor_size(def->kind)))
+        status = cal_fail(error, CAL_NOT_FINITE, "sensor %d (%s): what it measures is no finite number", sensor,
+                          cal_sensor_kind_name(def->kind));
     for (int i = 0; !status && def->cutoff > 0.0 && i < cal_sensor_size(def->kind); i++)
         values[i] = is_positive(def->kind) ? fmin(values[i], def->cutoff)
                                            : cal_clamp(values[i], (double[2]){-def->cutoff, def->cutoff});
