@@ -85,6 +85,7 @@ typedef struct cal_sim_body {
 
     double (*balls)[4];           // centre and radius; of a fixed plane: normal and height in the world
     int first_collision_callback; // −1: none
+    int first_periodic_callback;  // a place in its chain of them (event/callbacks.h); 0: none
     int link;                     // which of its component's bodies it is; of a multibody: the model's body
     int multibody;                // whose link it is; −1: none
     double mass, inertia[3];

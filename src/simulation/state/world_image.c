@@ -448,6 +448,7 @@ static void take_over(cal_world* world, cal_world_parts* p) {
     for (int i = 0; i < world->multibody_count; i++)
         if (p->multibodies[i].identity != 0) take_multibody(world->multibodies[i], &p->multibodies[i]);
     cal_world_set_rate(world); // of what there is now, and so on
+    world->smallest_count = 0;
     (void)cal_world_set_speeds(world);
     cal_world_count_bodies(world);
     world->rebuilt = true; // each rank may have made the image of a world of its own, and be among ranks only later
