@@ -100,6 +100,7 @@ static cal_sim_body without_body(uint32_t reuses) {
     return (cal_sim_body){.reuses = reuses,
                           .hit_at = -(double)INFINITY,
                           .past_from = (double)NAN,
+                          .came = -(double)INFINITY,
                           .turn = {1.0, 0.0, 0.0, 0.0},
                           .component = -1,
                           .multibody = -1,

@@ -428,6 +428,7 @@ static cal_status prepare_part(cal_world* world, int body, bool measured, cal_er
     const cal_status status = measured ? CAL_OK : measure(world, body, error);
     if (status != CAL_OK) return status;
     if (part->def.motion == CAL_MOVING) return add_free(world, body, error);
+    if (world->started) part->came = world->time;
     if (part->def.motion == CAL_FIXED && !place_fixed(part))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a fixed body");
     return CAL_OK;
