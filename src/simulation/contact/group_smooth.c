@@ -317,6 +317,20 @@ static void find_friction(const cal_smooth* s, int held, const double* force, do
     for (int k = 0; k < 3; k++) out[k] = force[1] * frame[3 + k] + force[2] * frame[6 + k];
 }
 
+// Whether the force of a held contact is the only one that gives its bodies their motion: one of them moves, and is held by no other. Of several
+// that share a body friction may be shared in many ways, and that one of them is beyond its limit does not say that anything slides.
+static bool is_sole(const cal_smooth* s, int held) {
+    const int* body = s->held[held].body;
+    int others[2] = {0, 0};
+    for (int side = 0; side < 2; side++) {
+        const int unit = s->group->unit_of_body[body[side]];
+        others[side] = unit < 0;
+        for (int i = 0; unit >= 0 && i < s->count; i++)
+            for (int k = 0; i != held && k < 2; k++) others[side] += s->group->unit_of_body[s->held[i].body[k]] == unit;
+    }
+    return others[0] == 0 || others[1] == 0;
+}
+
 // Whether the forces in `right` are such as contacts have. The one that would pull most is in s->pulls, and the one that would need most friction
 // that it does not have in s->strains.
 static bool check_forces(cal_smooth* s) {
@@ -333,7 +347,7 @@ static bool check_forces(cal_smooth* s) {
         if (s->held[i].slides) continue;
         const double beyond = across - find(s, i)->friction * force[0];
         ok = ok && beyond <= least_force * largest;
-        if (beyond <= missing) continue;
+        if (beyond <= missing || !is_sole(s, i)) continue;
         missing = beyond, s->strains = i;
         find_friction(s, i, force, s->friction);
     }
