@@ -240,7 +240,7 @@ static void compare(slider k, double tilt, const double axis[2], const double w[
 // It spins, wobbles, and slides until it rolls.
 static void an_ellipsoid_that_hardly_slides(void** unused) {
     (void)unused;
-    const double allowed[3] = {1e-5, 1e-5, 1e-5};
+    const double allowed[3] = {5e-3, 1e-5, 1e-5};
     compare(make_ellipsoid(0.0742349, 0.0680891, 0.0326318, 1.0), 0.187496, (double[]){0.6, 0.8},
             (double[]){0.0, 0.0, 12.2638}, false, 1.0, allowed);
     compare(make_ellipsoid(0.0829952, 0.0459773, 0.0258349, 1.0), 0.0755961, (double[]){0.6, 0.8},

@@ -13,10 +13,10 @@
 // A step is made shorter so often for a joint that comes to its stop, or for what stops sliding: each time its error is squared.
 enum { MOST_LANDINGS = 8 };
 enum { LONGEST_PAUSE = 32, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
-// Of brief steps, which are shorter than BRIEF times the smallest one: so many there may be more of than of a quarter of the others. What slides by next
-// to nothing takes its friction round at a rate of about g / slip, and explicit steps are no longer than that. Where it begins or ceases to
-// slide that is over after some dozens of them, each longer than the one before. Where it goes on, implicit steps are much longer; at a finer tolerance
-// than the usual one they are less so, since theirs go with its root, and errors are what it is about.
+// Of brief steps, which are shorter than BRIEF times the smallest one, there may be so many more than of a quarter of the others: as many as there are
+// smallest ones in an interval. Explicit steps are no longer than about 3 s / g, in which friction turns what slides at s round. Where something
+// begins to slide s grows, and some dozens of steps are enough. What goes on to slide so slowly is left to implicit steps, which are much
+// longer; at a finer tolerance than the usual one they are less so, since theirs go with its root, and errors are what it is about.
 enum { BRIEF = 4, MOST_BRIEF = 64 };
 static const double regained = 0.25;
 static const double growth = 2.0;
@@ -183,6 +183,11 @@ static bool may_be_brief(const cal_group_work* w) {
     return w->lands && w->memory[CAL_WORK_BRIEF] < MOST_BRIEF * finer * finer;
 }
 
+// Whether it is briefer than it may go on to be. After a hit it is brief for another reason.
+static bool is_needlessly_brief(const trial* t) {
+    return t->w->lands && !(t->w->jolt > 0.0) && t->h < t->smallest && !may_be_brief(t->w);
+}
+
 static bool is_paused(const trial* t) { return t->w->memory[CAL_WORK_PAUSE] > 0.0; }
 
 // Contacts where it begins; what is hit there is hit before it.
@@ -248,7 +253,7 @@ static decision take_followed(trial* t, double off) {
     const cal_group* group = w->group;
     double* brief = &w->memory[CAL_WORK_BRIEF];
     w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
-    *brief = fmax(0.0, *brief + (t->h < BRIEF * t->smallest ? 1.0 : -regained));
+    if (!(w->jolt > 0.0)) *brief = fmax(0.0, *brief + (t->h < BRIEF * t->smallest ? 1.0 : -regained));
     // One that was shortened for what it comes to tells how long it could have been.
     w->wished = fmin(w->wished, 0.9 * t->h / fifth_root(fmax(off, 1e-15)));
     memcpy(t->q, w->smooth.q, (size_t)group->q_count * sizeof *t->q);
@@ -265,7 +270,7 @@ static decision pause_following(trial* t) {
     cal_group_work* w = t->w;
     w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
     w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
-    if (w->lands && t->h < CAL_STEP_KINKED * t->smallest) return again(t, t->smallest);
+    if (is_needlessly_brief(t)) return again(t, t->smallest);
     w->halved = false;
     if (is_well(t, cal_work_look(w, t->time, t->q, t->v, t->h, false, t->error))) return FAILED;
     cal_whole_solve(w, t->v, t->h, false);
@@ -303,7 +308,7 @@ static decision follow(trial* t) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
     if (t->paused || !t->follows) return OPEN;
-    if (w->lands && t->h < t->smallest && !may_be_brief(w)) return pause_following(t);
+    if (is_needlessly_brief(t)) return pause_following(t);
     if (!holds(w, t->v)) return OPEN;
     cal_work_remember(w, t->h);
     double off = INFINITY;
