@@ -571,7 +571,7 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
             bool held = false;
             for (int i = 0; i < s->count; i++) {
                 const int* body = s->held[i].body;
-                held |= find(s, i) == touch;
+                held |= s->found[i] == k;
                 // Beside a point that is held as deep as it was.
                 if (body[0] == touch->body[0] && body[1] == touch->body[1])
                     allowed = fmin(allowed, s->held[i].gap - s->landed);
