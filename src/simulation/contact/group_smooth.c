@@ -331,6 +331,12 @@ static bool is_sole(const cal_smooth* s, int held) {
     return others[0] == 0 || others[1] == 0;
 }
 
+bool cal_smooth_is_simple(const cal_smooth* s) {
+    bool simple = true;
+    for (int i = 0; simple && i < s->count; i++) simple = is_sole(s, i);
+    return simple;
+}
+
 // Whether the forces in `right` are such as contacts have. The one that would pull most is in s->pulls, and the one that would need most friction
 // that it does not have in s->strains.
 static bool check_forces(cal_smooth* s) {

@@ -177,15 +177,17 @@ static decision again(trial* t, double h) {
     return AGAIN;
 }
 
-// Whether steps of a small group of free bodies may be as brief as they must.
+// Whether steps of a small group of free bodies may be as brief as they must. What is held by several contacts has accelerations that jump.
 static bool may_be_brief(const cal_group_work* w) {
     const double finer = fmax(1.0, CAL_STEP_USUAL / w->group->tolerance);
-    return w->lands && w->memory[CAL_WORK_BRIEF] < MOST_BRIEF * finer * finer;
+    return w->lands && w->memory[CAL_WORK_BRIEF] < MOST_BRIEF * finer * finer && cal_smooth_is_simple(&w->smooth);
 }
 
-// Whether it is briefer than it may go on to be. After a hit it is brief for another reason.
+// Whether it is briefer than it may go on to be. What comes to something, stops or was hit is brief for another reason.
 static bool is_needlessly_brief(const trial* t) {
-    return t->w->lands && !(t->w->jolt > 0.0) && t->h < t->smallest && !may_be_brief(t->w);
+    const cal_group_work* w = t->w;
+    return w->lands && !(w->jolt > 0.0) && w->landings == 0 && t->stopped == 0 && t->h < t->smallest &&
+           !may_be_brief(w);
 }
 
 static bool is_paused(const trial* t) { return t->w->memory[CAL_WORK_PAUSE] > 0.0; }
@@ -308,8 +310,8 @@ static decision follow(trial* t) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
     if (t->paused || !t->follows) return OPEN;
-    if (is_needlessly_brief(t)) return pause_following(t);
     if (!holds(w, t->v)) return OPEN;
+    if (is_needlessly_brief(t)) return pause_following(t);
     cal_work_remember(w, t->h);
     double off = INFINITY;
     const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
