@@ -174,10 +174,14 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
     // A foot that leaves is followed to where: with a tolerance that asks for less than a part of the interval, to what a smooth step may be.
-    const double turning = longest_turn(group, v), part = fmin(length, turning) / SMALLEST_PART,
+    const double turning = longest_turn(group, v),
+                 part = cal_work_rare_share(w) * fmin(length, turning) / SMALLEST_PART,
                  smallest = w->event_step > 0.0 ? fmin(part, fmax(w->event_step, CAL_STEP_KINKED * part)) : part,
                  wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
-    double h = fmin(fmax(wish, smallest), fmin(turning, left));
+    // What has just been followed in a brief step goes on in such.
+    const double usual = fmin(fmax(wish, smallest), fmin(turning, left));
+    double h = w->lands ? fmin(fmax(wish, CAL_STEP_BRIEF * smallest), usual) : usual;
+    w->smooth.least = smallest;
     // No crumb is left for a last step.
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
@@ -187,8 +191,10 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     memcpy(w->start_v, v, (size_t)group->v_count * sizeof *v);
     cal_status status = w->varies ? cal_work_look_and_strike(w, interval->time, q, v, error) : CAL_OK;
     h = cal_work_after_hit(w, interval->end, h);
+    const double brief_end = w->lands ? fmin(usual, 0.5 * left) : 0.0; // a brief step may be made longer again, to this
     if (status == CAL_OK)
-        status = cal_trial_run(w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
+        status = cal_trial_run(w, interval->time, q, v, fmin(smallest, fmax(h, brief_end)), &h,
+                               &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
     if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], w->wished);

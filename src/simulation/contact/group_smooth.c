@@ -116,6 +116,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         }
     }
     int rows = 0;
+    s->slow = sliding * speed;
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
         const cal_group_contact* contact = &cache->contacts[touch->contact];
@@ -144,28 +145,35 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
 
 // --- Accelerations ------------------------------------------------------------------------------------------------------------
 
-// The row of a held contact in the problem as it was filled last; NULL: it is not there. A contact that wanders over features of its
+// The row of a held contact in the problem as it was filled last; CAL_NONE: it is not there. A contact that wanders over features of its
 // bodies is the deepest of the two, where it is the only one of theirs that is held.
-static cal_contact_row* find(const cal_smooth* s, int held) {
+static int find_row(const cal_smooth* s, int held) {
     const cal_held_contact* own = &s->held[held];
-    cal_contact_row* deepest = NULL;
+    int deepest = CAL_NONE;
     for (int k = 0; k < s->problem->row_count; k++) {
-        cal_contact_row* touch = &s->problem->rows[k];
-        if (s->cache->contacts[touch->contact].key == own->key) return touch;
+        const cal_contact_row* touch = &s->problem->rows[k];
+        if (s->cache->contacts[touch->contact].key == own->key) return k;
         if (touch->body[0] != own->body[0] || touch->body[1] != own->body[1]) continue;
-        if (deepest == NULL || touch->gap < deepest->gap) deepest = touch;
+        if (deepest < 0 || touch->gap < s->problem->rows[deepest].gap) deepest = k;
     }
     for (int i = 0; i < s->count; i++)
-        if (i != held && s->held[i].body[0] == own->body[0] && s->held[i].body[1] == own->body[1]) return NULL;
+        if (i != held && s->held[i].body[0] == own->body[0] && s->held[i].body[1] == own->body[1]) return CAL_NONE;
     return deepest;
+}
+
+// The same, as it was found when the problem was filled; NULL: it is not there.
+static cal_contact_row* find(const cal_smooth* s, int held) {
+    return s->found[held] < 0 ? NULL : &s->problem->rows[s->found[held]];
 }
 
 static cal_status fill(cal_smooth* s, double time, const double* q, const double* v, cal_error* error) {
     cal_arena arena = s->rest;
-    const cal_status status =
+    cal_status status =
         cal_contact_cache_find(s->cache, s->group, time, q, 10.0 * CAL_WORK_CLOSED * s->group->length, error);
     if (status != CAL_OK) return status;
-    return cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
+    status = cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
+    for (int i = 0; status == CAL_OK && i < s->count; i++) s->found[i] = find_row(s, i);
+    return status;
 }
 
 // Speeds of the constraints at q for velocities x; false: a contact is not there.
@@ -291,23 +299,63 @@ static void unit_force(const cal_smooth* s, const cal_contact_row* touch, int he
     if (!s->held[held].slides) return;
     double y[3];
     find_speeds(s, touch, v, true, y);
-    const double across = sqrt(y[1] * y[1] + y[2] * y[2]);
+    double across = sqrt(y[1] * y[1] + y[2] * y[2]);
+    const double* way = s->held[held].along;
+    if (across < s->slow && cal_dot3(way, way) > 0.0) {
+        double frame[9];
+        cal_contact_frame(s->cache->contacts[touch->contact].normal, frame);
+        for (int i = 1; i < 3; i++) y[i] = -cal_dot3(frame + 3 * i, way);
+        across = sqrt(y[1] * y[1] + y[2] * y[2]);
+    }
     for (int i = 1; i < 3; i++) out[i] = across > 0.0 ? -touch->friction * y[i] / across : 0.0;
 }
 
-// Whether the forces in `right` are such as contacts have. One that would pull most is in s->pulls.
+// Where the friction of a held contact that sticks goes, in the world's axes.
+static void find_friction(const cal_smooth* s, int held, const double* force, double out[3]) {
+    double frame[9];
+    cal_contact_frame(s->cache->contacts[find(s, held)->contact].normal, frame);
+    for (int k = 0; k < 3; k++) out[k] = force[1] * frame[3 + k] + force[2] * frame[6 + k];
+}
+
+// Whether the force of a held contact is the only one that gives its bodies their motion: one of them moves, and is held by no other. Of several
+// that share a body friction may be shared in many ways, and that one of them is beyond its limit does not say that anything slides.
+static bool is_sole(const cal_smooth* s, int held) {
+    const int* body = s->held[held].body;
+    int others[2] = {0, 0};
+    for (int side = 0; side < 2; side++) {
+        const int unit = s->group->unit_of_body[body[side]];
+        others[side] = unit < 0;
+        for (int i = 0; unit >= 0 && i < s->count; i++)
+            for (int k = 0; i != held && k < 2; k++) others[side] += s->group->unit_of_body[s->held[i].body[k]] == unit;
+    }
+    return others[0] == 0 || others[1] == 0;
+}
+
+bool cal_smooth_is_simple(const cal_smooth* s) {
+    bool simple = true;
+    for (int i = 0; simple && i < s->count; i++) simple = is_sole(s, i);
+    return simple;
+}
+
+// Whether the forces in `right` are such as contacts have. The one that would pull most is in s->pulls, and the one that would need most friction
+// that it does not have in s->strains.
 static bool check_forces(cal_smooth* s) {
     const int m = row_count(s);
     double largest = 0.0;
     bool ok = true;
     for (int r = 0; r < m; r++) largest = fmax(largest, fabs(s->right[r]));
-    double most = -least_force * largest;
+    double most = -least_force * largest, missing = least_force * largest;
     for (int i = 0, column = 0; i < s->count; column += s->held[i++].slides ? 1 : 3) {
         const double *force = s->right + column,
                      across = s->held[i].slides ? 0.0 : sqrt(force[1] * force[1] + force[2] * force[2]);
         if (force[0] < most) most = force[0], s->pulls = i;
-        ok = ok && force[0] >= -least_force * largest &&
-             (s->held[i].slides || across <= find(s, i)->friction * force[0] + least_force * largest);
+        ok = ok && force[0] >= -least_force * largest;
+        if (s->held[i].slides) continue;
+        const double beyond = across - find(s, i)->friction * force[0];
+        ok = ok && beyond <= least_force * largest;
+        if (beyond <= missing || !is_sole(s, i)) continue;
+        missing = beyond, s->strains = i;
+        find_friction(s, i, force, s->friction);
     }
     return ok;
 }
@@ -443,9 +491,18 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
 // The contact that would pull most is not held; false: none would.
 static bool let_go(cal_smooth* s) {
     const int pulls = s->pulls;
-    s->pulls = -1;
     if (pulls < 0 || cal_group_varies(s->group)) return false;
     memmove(s->held + pulls, s->held + pulls + 1, (size_t)(--s->count - pulls) * sizeof *s->held);
+    return true;
+}
+
+// The contact that would need most friction beyond its limit slides; false: none would. Where it begins to, it does so against the friction that it
+// would need: what solutions of the first order say of sticking is not right where something rolls, since they know nothing of J̇ v.
+static bool let_slide(cal_smooth* s) {
+    const int strains = s->strains;
+    if (strains < 0 || cal_group_varies(s->group)) return false;
+    s->held[strains].slides = true;
+    memcpy(s->held[strains].along, s->friction, sizeof s->friction);
     return true;
 }
 
@@ -486,7 +543,8 @@ static void find_slips(const cal_smooth* s, const double* v, double out[CAL_SMOO
     for (int i = 0; i < s->count; i++) {
         const cal_contact_row* touch = find(s, i);
         double y[3] = {0.0}, frame[9];
-        if (touch != NULL && s->held[i].slides && !touch->stops) {
+        if (touch != NULL && s->held[i].slides && !touch->stops &&
+            !(cal_dot3(s->held[i].along, s->held[i].along) > 0.0)) {
             find_speeds(s, touch, v, true, y);
             cal_contact_frame(s->cache->contacts[touch->contact].normal, frame);
         } else
@@ -519,7 +577,7 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
             bool held = false;
             for (int i = 0; i < s->count; i++) {
                 const int* body = s->held[i].body;
-                held |= find(s, i) == touch;
+                held |= s->found[i] == k;
                 // Beside a point that is held as deep as it was.
                 if (body[0] == touch->body[0] && body[1] == touch->body[1])
                     allowed = fmin(allowed, s->held[i].gap - s->landed);
@@ -553,7 +611,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
                            double* miss, cal_error* error) {
     const cal_group* group = s->group;
     *miss = INFINITY;
-    s->hits = false, s->pulls = -1, s->stops = 1.0;
+    s->hits = false, s->stops = 1.0;
     memset(s->turned, 0, sizeof s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
@@ -568,14 +626,16 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             for (int k = 0; group->units[i].ops->respin != NULL && k < 3; k++)
                 s->turned[i][k] += h * a_[STAGES - 1][stage] * s->v[group->units[i].first_v + 3 + k];
         bool ok = true;
+        s->pulls = s->strains = -1;
         cal_status status = rates(s, time, s->q, s->v, s->rates[stage], error);
         if (status == CAL_OK) status = normalize(s, time, s->q, error);
         if (status == CAL_OK)
             status =
                 accelerate(s, time + c_[stage] * h, s->q, s->v, h, s->changes[stage], &s->powers[stage], &ok, error);
         if (status != CAL_OK) return status;
-        // A contact that would pull from the start on has let go: what turns away from it does so though forces press.
-        if (!ok && stage == 0 && let_go(s)) {
+        // A contact that would pull from the start on has let go: what turns away from it does so though forces press. One that would not stick, or would
+        // soon not, slides.
+        if (!ok && ((stage == 0 && let_go(s)) || ((stage == 0 || h <= s->least) && let_slide(s)))) {
             memset(s->turned, 0, sizeof s->turned);
             stage = -1;
             continue;

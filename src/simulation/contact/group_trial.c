@@ -13,6 +13,12 @@
 // A step is made shorter so often for a joint that comes to its stop, or for what stops sliding: each time its error is squared.
 enum { MOST_LANDINGS = 8 };
 enum { LONGEST_PAUSE = 32, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
+// Of brief steps, which are shorter than BRIEF times the smallest one, there may be so many more than of a quarter of the others: as many as there are
+// smallest ones in an interval. Explicit steps are no longer than about 3 s / g, in which friction turns what slides at s round. Where something
+// begins to slide s grows, and some dozens of steps are enough. What goes on to slide so slowly is left to implicit steps, which are much
+// longer; at a finer tolerance than the usual one they are less so, since theirs go with its root, and errors are what it is about.
+enum { BRIEF = 4, MOST_BRIEF = 64 };
+static const double regained = 0.25;
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 
@@ -162,13 +168,26 @@ static decision is_well(trial* t, cal_status status) {
 }
 
 static decision take(trial* t, cal_status status, double next) {
-    t->next = next;
+    t->next = t->w->lands ? fmax(next, t->smallest) : next;
     return is_well(t, status) == FAILED ? FAILED : TAKEN;
 }
 
 static decision again(trial* t, double h) {
     t->h = h;
     return AGAIN;
+}
+
+// Whether steps of a small group of free bodies may be as brief as they must. What is held by several contacts has accelerations that jump.
+static bool may_be_brief(const cal_group_work* w) {
+    const double finer = fmax(1.0, CAL_STEP_USUAL / w->group->tolerance);
+    return w->lands && w->memory[CAL_WORK_BRIEF] < MOST_BRIEF * finer * finer && cal_smooth_is_simple(&w->smooth);
+}
+
+// Whether it is briefer than it may go on to be. What comes to something, stops or was hit is brief for another reason.
+static bool is_needlessly_brief(const trial* t) {
+    const cal_group_work* w = t->w;
+    return w->lands && !(w->jolt > 0.0) && w->landings == 0 && t->stopped == 0 && t->h < t->smallest &&
+           !may_be_brief(w);
 }
 
 static bool is_paused(const trial* t) { return t->w->memory[CAL_WORK_PAUSE] > 0.0; }
@@ -234,7 +253,9 @@ static decision take_still(trial* t) {
 static decision take_followed(trial* t, double off) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
+    double* brief = &w->memory[CAL_WORK_BRIEF];
     w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
+    if (!(w->jolt > 0.0)) *brief = fmax(0.0, *brief + (t->h < BRIEF * t->smallest ? 1.0 : -regained));
     // One that was shortened for what it comes to tells how long it could have been.
     w->wished = fmin(w->wished, 0.9 * t->h / fifth_root(fmax(off, 1e-15)));
     memcpy(t->q, w->smooth.q, (size_t)group->q_count * sizeof *t->q);
@@ -242,7 +263,8 @@ static decision take_followed(trial* t, double off) {
     memcpy(w->turned, w->smooth.turned, 3 * (size_t)group->unit_count * sizeof *w->turned);
     w->report->work += w->smooth.work;
     for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++) w->report->impulses[i] += w->impulses[i];
-    return take(t, CAL_OK, t->h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3))));
+    t->next = t->h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
+    return TAKEN;
 }
 
 // What changes here may go on changing: the longer, the more rarely it is tried. The whole step is there again.
@@ -250,6 +272,7 @@ static decision pause_following(trial* t) {
     cal_group_work* w = t->w;
     w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
     w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
+    if (is_needlessly_brief(t)) return again(t, t->smallest);
     w->halved = false;
     if (is_well(t, cal_work_look(w, t->time, t->q, t->v, t->h, false, t->error))) return FAILED;
     cal_whole_solve(w, t->v, t->h, false);
@@ -265,7 +288,9 @@ static decision follow_shorter(trial* t, double off) {
     cal_group_work* w = t->w;
     const double h = t->h;
     t->failed += isfinite(off) && h <= t->smallest;
-    const bool is_too_long = isfinite(off) && h > CAL_STEP_KINKED * t->smallest && t->failed < 2;
+    const bool is_brief = may_be_brief(w),
+               is_too_long = isfinite(off) && h > (is_brief ? CAL_STEP_BRIEF : CAL_STEP_KINKED) * t->smallest &&
+                             (is_brief || t->failed < 2);
     if (!is_too_long && !(h > fmax(t->smallest, w->event_step))) return pause_following(t);
     w->report->rejected++;
     t->h = isfinite(off) ? h * fmax(0.2, 0.9 / fifth_root(off)) : fmax(0.5 * h, t->smallest);
@@ -284,7 +309,9 @@ static bool holds(cal_group_work* w, const double* v) {
 static decision follow(trial* t) {
     cal_group_work* w = t->w;
     const cal_group* group = w->group;
-    if (t->paused || !t->follows || !holds(w, t->v)) return OPEN;
+    if (t->paused || !t->follows) return OPEN;
+    if (!holds(w, t->v)) return OPEN;
+    if (is_needlessly_brief(t)) return pause_following(t);
     cal_work_remember(w, t->h);
     double off = INFINITY;
     const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
@@ -391,7 +418,7 @@ cal_status cal_trial_run(cal_group_work* w, double time, double* q, double* v, d
                .smallest = smallest,
                .h = *h,
                .tolerance = tolerance,
-               .coarse = 10.0 * tolerance,
+               .coarse = 10.0 * tolerance * cal_work_rare_share(w),
                .fine = w->varies ? tolerance : group->tolerance,
                .error = error};
     while (t.h > smallest && cal_work_strays(w, time, t.h, q) > CAL_WORK_OVERLAP * group->length)

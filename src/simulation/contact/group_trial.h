@@ -5,8 +5,18 @@
 
 // What turns by itself turns alike in a whole step and in its halves, so that these differ by what contacts do.
 enum { CAL_STEP_HALVES = 2 };
-#define CAL_STEP_KINKED 0.125 // of the smallest step: a smooth one is not shorter
-#define CAL_STEP_TURNED 1.0   // rad: no step turns anything free further
+#define CAL_STEP_KINKED 0.125 // of the smallest step: a smooth one is not shorter,
+// but where few are: what slides at 1e-6 of its speeds, which is the least that has a direction (group_smooth.c), turns so much faster than these change.
+#define CAL_STEP_BRIEF 1e-6
+#define CAL_STEP_USUAL 1e-4 // the tolerance that is the default
+#define CAL_STEP_TURNED 1.0 // rad: no step turns anything free further
+
+// Of what a step that is not smooth may be off by, and of how short it is made for that. Where all of a group's steps are such, they go with the root of
+// the tolerance. In a small group of free bodies they are between smooth ones, and what they are off by counts beside what these are: from the
+// usual tolerance on they go with the tolerance itself.
+static inline double cal_work_rare_share(const cal_group_work* work) {
+    return work->lands ? fmin(1.0, sqrt(work->group->tolerance / CAL_STEP_USUAL)) : 1.0;
+}
 
 // The largest of |a scale_a − b scale_b| over the units, as angles.
 double cal_work_measure(const cal_group* group, const double* a, const double* b, double scale_a, double scale_b);

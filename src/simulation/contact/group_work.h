@@ -7,13 +7,14 @@
 #include "simulation/contact/group_smooth.h"
 
 // Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time (of pairs)
-// or how many in a row were not smooth (of larger groups), whether nothing was come to at the end of the last step, how many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
+// or how many in a row were not smooth (of larger groups), whether nothing was come to at the end of the last step, how many brief steps it has had lately (group_trial.c), how many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
 // was calm (group_quiet.c).
 enum {
     CAL_WORK_NEXT_STEP,
     CAL_WORK_PAUSE,
     CAL_WORK_LAST_PAUSE,
     CAL_WORK_GOES_ON,
+    CAL_WORK_BRIEF,
     CAL_WORK_FORCE_COUNT,
     CAL_WORK_FORCES
 };
