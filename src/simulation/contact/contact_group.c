@@ -251,7 +251,7 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     out->until = s.end;
     out->begin = cal_saved_state_at(&world->components[component].queue, s.number)->time;
     out->still = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
-    if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
+    if (s.to == NULL) return CAL_OK;                // nothing moves, or nobody knows yet: boxes end here
     out->end = s.to[g->at_rest + CAL_ARRIVAL_TIME]; // when it arrives there
     const int number = unit_of(world, g, body),
               place = g->units[number].first_body + cal_group_body_of_unit(world, body);

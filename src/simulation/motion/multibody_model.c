@@ -122,9 +122,15 @@ static bool allocate(cal_multibody_model* e) {
     e->length_at = cal_allocate(q + v + 1, sizeof *e->length_at);
     e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
     e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));
-    return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->weighed_q != NULL && e->jacobian != NULL && e->mass != NULL &&
-           e->factor != NULL && e->work != NULL && e->scale != NULL && e->length_at != NULL && e->drive != NULL &&
-           e->inputs != NULL;
+    return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->weighed_q != NULL && e->jacobian != NULL &&
+           e->mass != NULL && e->factor != NULL && e->work != NULL && e->scale != NULL && e->length_at != NULL &&
+           e->drive != NULL && e->inputs != NULL;
+}
+
+static cal_status plan(const cal_multibody_model* e, const cal_model* model, const cal_program* program, cal_plan** out,
+                       cal_error* error) {
+    const cal_plan_def def = {.model = model, .program = program, .machine = e->machine, .copies = 1};
+    return cal_plan_create_def(&def, out, error);
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
@@ -139,11 +145,8 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
     model = e->model;
     if (status == CAL_OK) status = cal_machine_serial(1, &e->machine, error);
     if (status == CAL_OK) status = cal_plan_create(model, "aba", e->machine, &e->aba, error);
-    if (status == CAL_OK)
-        status = cal_plan_create_def(
-            &(cal_plan_def){.model = model, .program = &cal_program_mass, .machine = e->machine, .copies = 1},
-            &e->inertial, error);
-    if (status == CAL_OK) status = cal_plan_create(model, "kinematics", e->machine, &e->kinematics, error);
+    if (status == CAL_OK) status = plan(e, model, &cal_program_mass, &e->inertial, error);
+    if (status == CAL_OK) status = plan(e, model, &cal_program_places, &e->kinematics, error);
     if (status == CAL_OK) status = cal_plan_create(model, "energy", e->machine, &e->energy, error);
     if (status == CAL_OK) status = create_systems(world, e, error);
     if (status == CAL_OK) {
