@@ -311,9 +311,8 @@ int cal_command_eval(int argc, char** argv) {
         {"schedule", CAL_OPTION_TEXT, &schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"constraint-form", CAL_OPTION_CHOICE, &form, "NAME",
-         "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal; up to 64 "
-         "dof)",
-         0, 0, cal_constraint_form_choice},
+         "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal)", 0, 0,
+         cal_constraint_form_choice},
         {"actuated", CAL_OPTION_TEXT, &actuated, "JOINTS",
          "joints that have a motor, with commas: inverse finds forces of these alone [all]", 0, 0, NULL},
         CAL_MODEL_PHYSICS_OPTIONS(options),

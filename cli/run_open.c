@@ -75,9 +75,8 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          "how constraints stay closed: projection, baumgarte[:K], literal[:K] (Bicchi's law), none [projection]", 0, 0,
          NULL},
         {"constraint-form", CAL_OPTION_CHOICE, &o->form, "NAME",
-         "what is solved: multipliers (lagrange), or only what constraints leave free (minimal; up to 64 dof) "
-         "[lagrange]",
-         0, 0, cal_constraint_form_choice},
+         "what is solved: multipliers (lagrange), or only what constraints leave free (minimal) [lagrange]", 0, 0,
+         cal_constraint_form_choice},
         {"project", CAL_OPTION_FLAG, &o->project, NULL, "move a start that is off the constraints onto them", 0, 0,
          NULL},
         {"hold", CAL_OPTION_TEXT, &o->hold, "JOINTS",

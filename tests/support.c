@@ -246,6 +246,11 @@ void cal_test_advance_sim(cal_sim* sim, double time) {
     if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
 }
 
+double cal_test_state_difference(const cal_sim* a, const cal_sim* b, const cal_model* model) {
+    return fmax(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), (size_t)cal_model_q_count(model)),
+                cal_test_largest_difference(cal_sim_v(a), cal_sim_v(b), (size_t)cal_model_v_count(model)));
+}
+
 void cal_test_expect_balanced(cal_sim* sim, const char* where) {
     cal_energy_balance balance;
     assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);

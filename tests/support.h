@@ -70,9 +70,11 @@ double cal_test_largest(const double* values, size_t count);
 double cal_test_largest_difference(const double* a, const double* b, size_t count);
 // Fails the test, naming what and where, unless error ≤ bound (NaN fails).
 void cal_test_expect_below(double error, double bound, const char* what, const char* where);
-// Advances a simulation, which must succeed; and its account of energy must close to a millionth.
-// A simulation with a solver and a tolerance; force may be NULL; largest_step 0: any. Fails the test when it cannot be made.
+// A simulation with a solver and a tolerance; force may be NULL; largest_step 0: any. Fails the test when it cannot be made. Its
+// advances must succeed, and its account of energy must close to a millionth.
 cal_sim* cal_test_open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force,
                            double largest_step);
 void cal_test_advance_sim(cal_sim* sim, double time);
+// The largest difference of two simulations of one model, of q and v.
+double cal_test_state_difference(const cal_sim* a, const cal_sim* b, const cal_model* model);
 void cal_test_expect_balanced(cal_sim* sim, const char* where);

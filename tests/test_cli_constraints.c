@@ -27,7 +27,6 @@ static void names_every_mistake(void** unused) {
         {"sim rail --rps 4 --batch 4", "--batch is for"},
         {"sim fivebar:start=1.5", "lower=1"},
         {"sim cart:pin=2", "pin=2"},
-        {"sim fourbar:n=40 --constraint-form minimal", "64 degrees of freedom; this one has 81"},
         {"sim fivebar --constraint-form dense", "lagrange, minimal"},
         {"sim rail --rps 4 --constraint-form minimal", "--constraint-form is for"},
         {"sim chain --batch 4 --check", "--check is for a model"},

@@ -187,8 +187,8 @@ static void check_dense(const cal_model* model, uint64_t seed, const char* name)
     assert_int_equal(
         cal_minimal_hold(minimal, set, motion.q, motion.v, qdd, CAL_STABILIZE_NONE, 0.0, CAL_SHIFT_CLOSED, motion.tau),
         CAL_OK);
-    for (int i = 0; i < n; i++) qdd[i] += minimal->u[i];
-    assert_int_equal(minimal->rank == m, unique);
+    for (int i = 0; i < n; i++) qdd[i] += minimal->motion[i];
+    assert_int_equal(n - minimal->freedom == m, unique);
     if (unique) {
         cal_test_expect_below(cal_test_largest_difference(right, qdd, (size_t)n), 1e-9 * scale, "minimal form", name);
         cal_test_expect_below(cal_test_largest_difference(tau, motion.tau, (size_t)n), 1e-9 * scale, "its forces",

@@ -17,16 +17,6 @@ static cal_sim* open_sim(const cal_model* model, const char* solver, double tole
     return sim;
 }
 
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
-
-static double difference(const cal_sim* a, const cal_sim* b, const cal_model* model) {
-    return fmax(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), (size_t)cal_model_q_count(model)),
-                cal_test_largest_difference(cal_sim_v(a), cal_sim_v(b), (size_t)cal_model_v_count(model)));
-}
-
 // A cube of 0.1 m and 10⁻⁶ kg in a medium that is as viscous as honey; with a floor far below it.
 static cal_model* mote(double viscosity, bool touches) {
     cal_builder* builder = NULL;
@@ -61,11 +51,11 @@ static void auto_knows_the_drag_of_a_medium(void** state) {
         cal_model* model = mote(viscosity, kind == 2);
         cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
                 *named = open_sim(model, kind == 0 ? "gear" : "auto", 1e-6, NULL);
-        advance(sim, 0.2);
-        advance(named, 0.2);
+        cal_test_advance_sim(sim, 0.2);
+        cal_test_advance_sim(named, 0.2);
         cal_sim_report report;
         cal_sim_get_report(sim, &report);
-        assert_true(difference(sim, named, model) == 0.0);
+        assert_true(cal_test_state_difference(sim, named, model) == 0.0);
         assert_true(report.evaluations < 100000 && report.steps < 10000);
         if (kind > 0) cal_test_expect_below(fabs(-cal_sim_v(sim)[2] / sinks - 1.0), 1e-5, "speed", "drag");
         cal_test_expect_balanced(sim, "drag");
@@ -151,7 +141,7 @@ static void a_medium_is_as_cheap_for_several_joints_as_for_one(void** state) {
     cal_model* model = in_medium(STIRRER, 3, viscosity, false);
     cal_sim* sim = open_sim(model, "auto", 1e-8, NULL);
     assert_int_equal(cal_sim_drive(sim, torque, NULL, NULL), CAL_OK);
-    advance(sim, time);
+    cal_test_advance_sim(sim, time);
     for (int i = 0; i < 3; i++) {
         const double own = (torque[i] - (i < 2 ? torque[i + 1] : 0.0)) / d,
                      above = i > 0 ? (torque[i - 1] - torque[i]) / d : 0.0;
@@ -173,12 +163,12 @@ static void links_sink_through_a_medium_as_thick_as_it_is(void** state) {
     for (size_t i = 0; i < sizeof viscosities / sizeof viscosities[0]; i++) {
         cal_model* model = in_medium(SPACE, 3, viscosities[i], false);
         cal_sim *sim = open_sim(model, "implicit", 1e-6, NULL), *fine = open_sim(model, "implicit", 1e-9, NULL);
-        advance(sim, 0.3);
-        advance(fine, 0.3);
+        cal_test_advance_sim(sim, 0.3);
+        cal_test_advance_sim(fine, 0.3);
         cal_sim_report report;
         cal_sim_get_report(sim, &report);
         cal_test_expect_below((double)report.steps, 300.0, "steps", "medium");
-        cal_test_expect_below(difference(sim, fine, model), 1e-5, "place", "medium");
+        cal_test_expect_below(cal_test_state_difference(sim, fine, model), 1e-5, "place", "medium");
         cal_test_expect_balanced(sim, "medium");
         cal_sim_destroy(sim);
         cal_sim_destroy(fine);
@@ -193,10 +183,10 @@ static void a_medium_is_as_cheap_for_loops(void** state) {
         cal_model* model = in_medium(i == 0 ? PLANE : SPACE, 3, 100.0, true);
         cal_sim *sim = open_sim(model, "implicit", 1e-8, NULL), *expected = open_sim(model, "rkck", 1e-10, NULL);
         cal_sim_report report;
-        advance(sim, 0.1), advance(expected, 0.1);
+        cal_test_advance_sim(sim, 0.1), cal_test_advance_sim(expected, 0.1);
         cal_sim_get_report(sim, &report);
         cal_test_expect_below((double)report.steps, 50.0, "steps", "loop");
-        cal_test_expect_below(difference(sim, expected, model), 1e-8, "difference to rkck", "loop");
+        cal_test_expect_below(cal_test_state_difference(sim, expected, model), 1e-8, "difference to rkck", "loop");
         cal_test_expect_balanced(sim, "loop");
         cal_sim_destroy(sim), cal_sim_destroy(expected);
         cal_model_destroy(model);
@@ -221,7 +211,7 @@ static void a_mechanism_comes_down_in_honey(void** state) {
         def.events = &events, def.relative = 1e-6;
         if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &start), CAL_OK);
-        advance(sim, 0.3);
+        cal_test_advance_sim(sim, 0.3);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &energy[i]), CAL_OK);
         assert_int_equal(cal_world_get_report(cal_sim_world(sim), &report), CAL_OK);
         cal_test_expect_below((double)report.series, 200.0, "steps", "honey");
@@ -245,7 +235,7 @@ static void machines_have_the_same_bits_in_a_medium(void** state) {
                                    : cal_machine_threads(&threads, &machine, NULL),
                              CAL_OK);
             cal_sim* sim = open_sim(model, "implicit", 1e-6, machine);
-            advance(sim, 0.01);
+            cal_test_advance_sim(sim, 0.01);
             if (k == 0) hash = cal_sim_hash(sim);
             if (cal_sim_hash(sim) != hash) fail_msg("%d: other bits on machine %d", i, k);
             cal_sim_destroy(sim);

@@ -16,16 +16,6 @@ static cal_sim* open_sim(const cal_model* model, const char* solver, double tole
     return sim;
 }
 
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
-
-static double difference(const cal_sim* a, const cal_sim* b, const cal_model* model) {
-    return fmax(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), (size_t)cal_model_q_count(model)),
-                cal_test_largest_difference(cal_sim_v(a), cal_sim_v(b), (size_t)cal_model_v_count(model)));
-}
-
 // A swinging arm of 1 m and 1 kg, and at its end a link of 0.1 m and 10 g whose servo (kp = 1e4 N m/rad) keeps it at an
 // angle. Damping ratio 1 for the link alone: both of its rates are about 1.8e4 1/s.
 static cal_model* servo_model(void) {
@@ -120,8 +110,8 @@ static double error_with_steps(const cal_model* model, double step, double time)
     assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
     double worst = 0.0;
     for (int i = 1; i <= SAMPLES; i++) {
-        advance(sim, time * i / SAMPLES), advance(exact, time * i / SAMPLES);
-        worst = fmax(worst, difference(sim, exact, model));
+        cal_test_advance_sim(sim, time * i / SAMPLES), cal_test_advance_sim(exact, time * i / SAMPLES);
+        worst = fmax(worst, cal_test_state_difference(sim, exact, model));
     }
     cal_sim_destroy(sim), cal_sim_destroy(exact);
     return worst;
@@ -159,9 +149,9 @@ static void loops_are_as_cheap_as_trees(void** state) {
     cal_model* model = cal_test_model("fivebar");
     cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-8, NULL);
     cal_sim_report report;
-    advance(sim, 1.0), advance(expected, 1.0);
-    cal_test_expect_below(difference(sim, expected, model), 1e-7, "difference to rkck", "fivebar");
-    advance(sim, 2.0);
+    cal_test_advance_sim(sim, 1.0), cal_test_advance_sim(expected, 1.0);
+    cal_test_expect_below(cal_test_state_difference(sim, expected, model), 1e-7, "difference to rkck", "fivebar");
+    cal_test_advance_sim(sim, 2.0);
     cal_sim_get_report(sim, &report);
     if (!(report.evaluations < 8000)) fail_msg("%lld evaluations", (long long)report.evaluations);
     cal_sim_destroy(sim), cal_sim_destroy(expected);
@@ -175,8 +165,8 @@ static void it_agrees_with_explicit_methods(void** state) {
     for (int i = 0; i < 3; i++) {
         cal_model *plain = cal_test_model(names[i]), *model = cal_test_dress(plain, 3 + (uint64_t)i);
         cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-8, NULL);
-        advance(expected, 0.3), advance(sim, 0.3);
-        cal_test_expect_below(difference(sim, expected, model), 1e-5, "difference to rkck", names[i]);
+        cal_test_advance_sim(expected, 0.3), cal_test_advance_sim(sim, 0.3);
+        cal_test_expect_below(cal_test_state_difference(sim, expected, model), 1e-5, "difference to rkck", names[i]);
         cal_sim_destroy(expected), cal_sim_destroy(sim);
         cal_model_destroy(model), cal_model_destroy(plain);
     }
@@ -188,12 +178,12 @@ static void a_servo_on_a_light_link_is_cheap(void** state) {
     cal_sim *expected = open_sim(model, "rkf", 1e-9, NULL), *explicit = open_sim(model, "rkf", 1e-6, NULL);
     cal_sim* sim = open_sim(model, "implicit", 1e-6, NULL);
     cal_sim_report report, explicit_report;
-    advance(explicit, 1.0);
+    cal_test_advance_sim(explicit, 1.0);
     // Samples inside of steps are as good as their ends.
     double worst = 0.0;
     for (int k = 1; k <= 200; k++) {
-        advance(sim, 0.005 * k), advance(expected, 0.005 * k);
-        worst = fmax(worst, difference(sim, expected, model));
+        cal_test_advance_sim(sim, 0.005 * k), cal_test_advance_sim(expected, 0.005 * k);
+        worst = fmax(worst, cal_test_state_difference(sim, expected, model));
     }
     cal_test_expect_below(worst, 2e-5, "difference to rkf", "servo");
     cal_sim_get_report(sim, &report);
@@ -220,10 +210,10 @@ static void a_force_that_jumps_is_seen(void** state) {
             def.solver = i == 0 ? "implicit" : "rkck", def.relative = i == 0 ? 1e-8 : 1e-12;
             def.force = push_and_pull, def.user = &jump_at;
             assert_int_equal(cal_sim_create(model, &def, &sims[i], NULL), CAL_OK);
-            advance(sims[i], 0.6);
+            cal_test_advance_sim(sims[i], 0.6);
         }
         // 64 tolerances for the jump, and the weights of numbers up to 5.
-        cal_test_expect_below(difference(sims[0], sims[1], model), 64.0 * 1e-8 * 6.0, "error", "a jump");
+        cal_test_expect_below(cal_test_state_difference(sims[0], sims[1], model), 64.0 * 1e-8 * 6.0, "error", "a jump");
         cal_sim_destroy(sims[0]), cal_sim_destroy(sims[1]);
     }
     cal_model_destroy(model);
@@ -260,8 +250,8 @@ static void a_stiff_stop_is_met(void** state) {
         cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-7, NULL);
         double worst = 0.0, back = 0.0;
         for (int i = 1; i <= 120; i++) {
-            advance(sim, 0.005 * i), advance(expected, 0.005 * i);
-            worst = fmax(worst, difference(sim, expected, model));
+            cal_test_advance_sim(sim, 0.005 * i), cal_test_advance_sim(expected, 0.005 * i);
+            worst = fmax(worst, cal_test_state_difference(sim, expected, model));
             back = fmin(back, cal_sim_v(sim)[0]);
         }
         cal_test_expect_below(worst, 1e-4, "difference to rkck", "stop");
@@ -286,7 +276,7 @@ static void machines_have_the_same_bits(void** state) {
                                    : cal_machine_threads(&threads, &machine, NULL),
                              CAL_OK);
             cal_sim* sim = open_sim(model, "implicit", 1e-6, machine);
-            advance(sim, i < 3 ? 0.1 : 0.01);
+            cal_test_advance_sim(sim, i < 3 ? 0.1 : 0.01);
             if (k == 0) hash = cal_sim_hash(sim);
             if (cal_sim_hash(sim) != hash) fail_msg("%s: other bits on machine %d", names[i], k);
             cal_sim_destroy(sim);
@@ -334,11 +324,11 @@ static void auto_knows_what_is_stiff(void** state) {
             cal_model* model = damped_rod(rate, spring, by_servo);
             cal_sim *sim = open_sim(model, "auto", 1e-6, NULL),
                     *named = open_sim(model, stiff ? "implicit" : "gear", 1e-6, NULL);
-            advance(sim, 1.0);
-            advance(named, 1.0);
+            cal_test_advance_sim(sim, 1.0);
+            cal_test_advance_sim(named, 1.0);
             cal_sim_report report;
             cal_sim_get_report(sim, &report);
-            assert_true(difference(sim, named, model) == 0.0);
+            assert_true(cal_test_state_difference(sim, named, model) == 0.0);
             assert_true(report.evaluations < 100000);
             if (stiff && !spring)
                 cal_test_expect_below(fabs(cal_sim_v(sim)[0] / (3.0 * torque / rate) - 1.0), 1e-5, "speed", "damper");
@@ -376,7 +366,7 @@ static void a_stiff_spring_at_rest_stays_so_above_a_floor(void** state) {
     cal_sim_def def = cal_default_sim_def();
     def.events = &events;
     if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    advance(sim, 0.0005);
+    cal_test_advance_sim(sim, 0.0005);
     cal_world_report report;
     assert_int_equal(cal_world_get_report(cal_sim_world(sim), &report), CAL_OK);
     cal_test_expect_below((double)report.series, 100.0, "steps", "above a floor");

@@ -889,9 +889,6 @@ typedef void cal_force_callback(cal_force_context* context, void* user);
 /// least. Of ranks that work together the first one's answer holds, and all end at the same state.
 typedef bool cal_interrupt_callback(void* user);
 
-/// The largest model, in degrees of freedom of its tree, that the "minimal" form of constraints is for.
-#define CAL_MINIMAL_DOF 64
-
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
     const char* solver; ///< as cal_solver_name has them; "auto"
@@ -920,7 +917,7 @@ typedef struct cal_sim_def {
     const char* stabilize;
     double gain; ///< of "baumgarte" and "literal", 1/s; 20
     /// What is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's projected form: accelerations of the degrees
-    /// of freedom that are left; dense, for models of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion.
+    /// of freedom that are left; dense in each part of the model that constraints hold together). Both give the same motion.
     const char* constraint_form;
     bool contact; ///< whether shapes that can touch do; true
     /// How bodies meet (calder_world.h), copied; NULL: its defaults, with errors of contact groups as `relative` says, those of

@@ -2,6 +2,7 @@
 #include "constraint/loop_factor.h"
 #include "base/wide.h"
 #include "constraint/loop_body.h"
+#include "math/root.h"
 #include <math.h>
 #include <string.h>
 
@@ -15,20 +16,6 @@ typedef struct view {
 
 CAL_WIDE_INLINE view look_at(const cal_loop_factor* f, int n, int wide) {
     return (view){&f->views[n], f->views[n].rows, f->views[n].closed, wide};
-}
-
-// x ← C⁻¹ x, x ← C⁻ᵀ x; the diagonal is inverted.
-CAL_WIDE_INLINE void divide(const double* C, int degrees, double* x) {
-    for (int i = 0; i < degrees; i++) {
-        for (int k = 0; k < i; k++) x[i] -= C[i * degrees + k] * x[k];
-        x[i] *= C[i * degrees + i];
-    }
-}
-CAL_WIDE_INLINE void divide_transposed(const double* C, int degrees, double* x) {
-    for (int i = degrees - 1; i >= 0; i--) {
-        for (int k = i + 1; k < degrees; k++) x[i] -= C[k * degrees + i] * x[k];
-        x[i] *= C[i * degrees + i];
-    }
 }
 
 // --- One node ----------------------------------------------------------------------------------------------------------------
@@ -231,7 +218,7 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, int n, int kind, const view* v
     for (int r = v->closed; r < k; r++) {
         double *y = v->at->y + SIX * r, *E = v->at->E + wide * r;
         for (int d = 0; d < degrees; d++) y[d] = along(wide, kind, S + SIX * d, E);
-        divide(C, degrees, y);
+        cal_root_divide(C, degrees, y);
         for (int d = 0; d < degrees; d++) {
             add_to_spatial(wide, E, -y[d], V + wide * d);
             v->at->gross[r] += y[d] * y[d];
@@ -420,7 +407,7 @@ CAL_WIDE_INLINE void inbound(cal_loop_factor* f, int n, int kind, view v, const 
         const double pushed = along(wide, kind, S + SIX * d, bias);
         eta[d] = loaded ? f->forces[first_v + (size_t)d] - pushed : -pushed;
     }
-    divide(f->root + SIX * first_v, degrees, eta);
+    cal_root_divide(f->root + SIX * first_v, degrees, eta);
     for (int d = 0; d < degrees; d++) {
         for (int r = v.closed; r < v.rows; r++) v.at->c[r] += v.at->y[SIX * r + d] * eta[d];
         add_spatial(wide, &p, eta[d], V + wide * d);
@@ -444,7 +431,7 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int kind, view v, const
         rate[d] = f->share[first_v + (size_t)d] - work_of(wide, V + wide * d, &a);
         for (int r = v.closed; r < v.rows; r++) rate[d] += v.at->y[SIX * r + d] * v.at->lambda[r];
     }
-    divide_transposed(f->root + SIX * first_v, degrees, rate);
+    cal_root_divide_transposed(f->root + SIX * first_v, degrees, rate);
     for (int d = 0; d < degrees; d++) {
         u[first_v + (size_t)d] = rate[d];
         add_axis(wide, kind, S + SIX * d, rate[d], &a);

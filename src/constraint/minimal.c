@@ -10,258 +10,300 @@ void cal_minimal_destroy(cal_minimal* minimal) {
     cal_state_destroy(minimal->state);
     cal_plan_destroy(minimal->plan);
     cal_machine_destroy(minimal->machine);
-    void* arrays[] = {minimal->mass,  minimal->rows,   minimal->length, minimal->scale,
-                      minimal->order, minimal->factor, minimal->basis,  minimal->reduced,
-                      minimal->u,     minimal->force,  minimal->rates,  minimal->unit};
+    void* arrays[] = {
+        minimal->tree_of_node, minimal->tree_of_dof, minimal->part_of_tree, minimal->parts,    minimal->dofs,
+        minimal->rows,         minimal->inertia,     minimal->unit,         minimal->row,      minimal->length,
+        minimal->scale,        minimal->right,       minimal->columns,      minimal->diagonal, minimal->factor,
+        minimal->order,        minimal->line,        minimal->sums,         minimal->u,        minimal->force,
+        minimal->motion};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(minimal);
 }
 
+static bool take_memory(cal_minimal* minimal, size_t n, size_t m, size_t nodes) {
+    const size_t most = n > m ? n : m;
+    double** numbers[] = {&minimal->unit,   &minimal->row,    &minimal->factor, &minimal->u,     &minimal->force,
+                          &minimal->motion, &minimal->length, &minimal->scale,  &minimal->right, &minimal->diagonal,
+                          &minimal->line,   &minimal->sums,   &minimal->columns};
+    const size_t sizes[] = {n, n, n, n, n, n, m, m, m, m, most, most, n * m};
+    double** squares[] = {&minimal->mass, &minimal->basis, &minimal->root, &minimal->product};
+    const size_t count = sizeof squares / sizeof squares[0];
+    bool whole = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        whole = (*numbers[i] = cal_allocate(sizes[i], sizeof(double))) != NULL && whole;
+    // In one piece, so that a system that promises more memory than it has refuses it here.
+    minimal->inertia = cal_allocate((1 + count) * n * n, sizeof(double));
+    for (size_t i = 0; minimal->inertia && i < count; i++) *squares[i] = minimal->inertia + (1 + i) * n * n;
+    minimal->tree_of_node = cal_allocate(nodes, sizeof(int32_t));
+    minimal->tree_of_dof = cal_allocate(n, sizeof(int32_t));
+    minimal->part_of_tree = cal_allocate(nodes, sizeof(int32_t));
+    minimal->parts = cal_allocate(nodes, sizeof *minimal->parts);
+    minimal->dofs = cal_allocate(n, sizeof(int32_t));
+    minimal->rows = cal_allocate(m, sizeof(int32_t));
+    minimal->order = cal_allocate(m, sizeof(int32_t));
+    return whole && minimal->inertia && minimal->tree_of_node && minimal->tree_of_dof && minimal->part_of_tree &&
+           minimal->parts && minimal->dofs && minimal->rows && minimal->order;
+}
+
+static void find_trees(cal_minimal* minimal) {
+    const cal_model* model = minimal->model;
+    for (int i = 0; i < model->node_count; i++) {
+        const cal_node* node = &model->nodes[i];
+        minimal->tree_of_node[i] = node->parent < 0 ? minimal->tree_count++ : minimal->tree_of_node[node->parent];
+        for (int k = 0; k < cal_joint_v_count((cal_joint_kind)node->kind); k++)
+            minimal->tree_of_dof[node->first_v + k] = minimal->tree_of_node[i];
+    }
+}
+
 cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out) {
-    const size_t n = (size_t)set->model->v_count, m = (size_t)set->most_rows;
+    const cal_model* model = set->model;
     cal_minimal* minimal = *out = cal_allocate(1, sizeof *minimal);
     if (!minimal) return CAL_NO_MEMORY;
-    minimal->model = set->model;
-    minimal->mass = cal_allocate(n * n, sizeof(double));
-    minimal->rows = cal_allocate(m * n, sizeof(double));
-    minimal->length = cal_allocate(m, sizeof(double));
-    minimal->scale = cal_allocate(m, sizeof(double));
-    minimal->order = cal_allocate(m, sizeof *minimal->order);
-    minimal->factor = cal_allocate(n, sizeof(double));
-    minimal->basis = cal_allocate(n * n, sizeof(double));
-    minimal->reduced = cal_allocate(n * n, sizeof(double));
-    minimal->u = cal_allocate(n, sizeof(double));
-    minimal->force = cal_allocate(n, sizeof(double));
-    minimal->rates = cal_allocate(n, sizeof(double));
-    minimal->unit = cal_allocate(n, sizeof(double));
-    cal_status status = minimal->mass && minimal->rows && minimal->length && minimal->scale && minimal->order &&
-                                minimal->factor && minimal->basis && minimal->reduced && minimal->u && minimal->force &&
-                                minimal->rates && minimal->unit
+    minimal->model = model;
+    cal_status status = take_memory(minimal, (size_t)model->v_count, (size_t)set->most_rows, (size_t)model->node_count)
                             ? CAL_OK
                             : CAL_NO_MEMORY;
     if (!status) status = cal_machine_serial(1, &minimal->machine, NULL);
-    if (!status) status = cal_plan_create(set->model, "crba", minimal->machine, &minimal->plan, NULL);
+    if (!status) status = cal_plan_create(model, "crba", minimal->machine, &minimal->plan, NULL);
     if (!status) status = cal_state_create(minimal->plan, &minimal->state);
     if (status) {
         cal_minimal_destroy(minimal);
         *out = NULL;
+        return status;
     }
-    return status;
+    find_trees(minimal);
+    return CAL_OK;
 }
 
-static double dot(const double* a, const double* b, int count) {
+static double square(const double* a, int count) {
     double sum = 0.0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    for (int i = 0; i < count; i++) sum += a[i] * a[i];
     return sum;
 }
 
-// --- Rows and their reflections ----------------------------------------------------------------------------------------
+// --- Parts -------------------------------------------------------------------------------------------------------------
 
-// B, of which the diagonal becomes one.
-static void measure_mass(cal_minimal* minimal) {
-    const size_t n = (size_t)minimal->model->v_count;
-    for (size_t i = 0; i < n; i++) minimal->unit[i] = 1.0 / sqrt(minimal->mass[i * n + i]);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) minimal->mass[i * n + j] *= minimal->unit[i] * minimal->unit[j];
+static int root_of(int32_t* tree, int i) {
+    while (tree[i] != i) i = tree[i] = tree[tree[i]];
+    return i;
 }
 
-// A, a row of unit length after the other.
-static void find_rows(cal_minimal* minimal, cal_constraints* set) {
-    const int n = minimal->model->v_count;
-    double longest = 0.0;
-    memset(minimal->rows, 0, (size_t)set->row_count * (size_t)n * sizeof(double));
+// Degrees of freedom and rows of each part, in the order of the model. What a part needs of arrays is next to what the one before needs.
+static void find_parts(cal_minimal* minimal, const cal_constraints* set) {
+    int32_t* tree = minimal->part_of_tree;
+    for (int i = 0; i < minimal->tree_count; i++) tree[i] = i;
     for (int i = 0; i < set->row_count; i++) {
         const cal_row* row = &set->rows[i];
-        double* a = minimal->rows + (size_t)i * (size_t)n;
-        cal_mass_factor_add(&set->tree, row, 1.0);
-        cal_mass_factor_joint_forces(&set->tree, a);
-        double size = 0.0;
-        for (int k = 0; k < row->node_count; k++)
-            size += cal_dot3(row->moment[k], row->moment[k]) + cal_dot3(row->force[k], row->force[k]);
-        minimal->scale[i] = sqrt(size);
-        minimal->length[i] = sqrt(dot(a, a, n));
-        if (size > 0.0) longest = fmax(longest, minimal->length[i] / minimal->scale[i]);
+        for (int k = 1; k < row->node_count; k++) {
+            const int a = root_of(tree, minimal->tree_of_node[row->node[0]]),
+                      b = root_of(tree, minimal->tree_of_node[row->node[k]]);
+            tree[a < b ? b : a] = a < b ? a : b;
+        }
+    }
+    // A root comes before what belongs to it.
+    minimal->part_count = 0;
+    for (int i = 0; i < minimal->tree_count; i++) {
+        if (tree[i] == i) minimal->parts[minimal->part_count] = (cal_minimal_part){0};
+        tree[i] = tree[i] == i ? minimal->part_count++ : tree[tree[i]];
+    }
+    for (int k = 0; k < minimal->model->v_count; k++) minimal->parts[tree[minimal->tree_of_dof[k]]].dof_count++;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].node_count > 0) minimal->parts[tree[minimal->tree_of_node[set->rows[i].node[0]]]].row_count++;
+    for (int p = 1; p < minimal->part_count; p++) {
+        const cal_minimal_part* last = &minimal->parts[p - 1];
+        const size_t n = (size_t)last->dof_count;
+        minimal->parts[p].first_dof = last->first_dof + last->dof_count;
+        minimal->parts[p].first_row = last->first_row + last->row_count;
+        minimal->parts[p].first_column = last->first_column + n * (size_t)last->row_count;
+        minimal->parts[p].first_square = last->first_square + n * n;
+    }
+}
+
+// Which they are: a part's lists are filled again from where they begin.
+static void list_parts(cal_minimal* minimal, const cal_constraints* set) {
+    const int32_t* part_of = minimal->part_of_tree;
+    for (int p = 0; p < minimal->part_count; p++) minimal->parts[p].dof_count = minimal->parts[p].row_count = 0;
+    for (int k = 0; k < minimal->model->v_count; k++) {
+        cal_minimal_part* part = &minimal->parts[part_of[minimal->tree_of_dof[k]]];
+        minimal->dofs[part->first_dof + part->dof_count++] = k;
     }
     for (int i = 0; i < set->row_count; i++) {
-        double* a = minimal->rows + (size_t)i * (size_t)n;
+        if (set->rows[i].node_count == 0) continue;
+        cal_minimal_part* part = &minimal->parts[part_of[minimal->tree_of_node[set->rows[i].node[0]]]];
+        minimal->rows[part->first_row + part->row_count++] = i;
+    }
+}
+
+static cal_free_space space_of(const cal_minimal* minimal, const cal_minimal_part* part) {
+    return (cal_free_space){.n = part->dof_count,
+                            .m = part->row_count,
+                            .rank = part->rank,
+                            .columns = minimal->columns + part->first_column,
+                            .order = minimal->order + part->first_row,
+                            .diagonal = minimal->diagonal + part->first_row,
+                            .factor = minimal->factor + part->first_dof,
+                            .basis = minimal->basis + part->first_square,
+                            .line = minimal->line,
+                            .sums = minimal->sums};
+}
+
+// --- What their numbers are --------------------------------------------------------------------------------------------
+
+// B in units in which its diagonal is one.
+static void measure_mass(cal_minimal* minimal) {
+    const size_t n = (size_t)minimal->model->v_count;
+    for (size_t i = 0; i < n; i++) minimal->unit[i] = 1.0 / sqrt(minimal->inertia[i * n + i]);
+    for (int p = 0; p < minimal->part_count; p++) {
+        const cal_minimal_part* part = &minimal->parts[p];
+        const int32_t* dofs = minimal->dofs + part->first_dof;
+        double* to = minimal->mass + part->first_square;
+        for (int i = 0; i < part->dof_count; i++) {
+            const double *from = minimal->inertia + (size_t)dofs[i] * n, unit = minimal->unit[dofs[i]];
+            for (int j = 0; j < part->dof_count; j++) *to++ = from[dofs[j]] * (unit * minimal->unit[dofs[j]]);
+        }
+    }
+}
+
+// A, in the user's units, and the lengths of its rows and of the moments and forces that they consist of. Returns the longest row, of what it
+// consists of.
+static double find_rows(cal_minimal* minimal, cal_constraints* set, const cal_minimal_part* part) {
+    const int32_t *dofs = minimal->dofs + part->first_dof, *rows = minimal->rows + part->first_row;
+    double *columns = minimal->columns + part->first_column, *a = minimal->row, longest = 0.0;
+    for (int r = 0; r < part->row_count; r++) {
+        const cal_row* row = &set->rows[rows[r]];
+        memset(a, 0, (size_t)minimal->model->v_count * sizeof *a);
+        cal_mass_factor_add(&set->tree, row, 1.0);
+        cal_mass_factor_joint_forces(&set->tree, a);
+        double size = 0.0, length = 0.0;
+        for (int k = 0; k < row->node_count; k++)
+            size += cal_dot3(row->moment[k], row->moment[k]) + cal_dot3(row->force[k], row->force[k]);
+        for (int k = 0; k < part->dof_count; k++) {
+            columns[(size_t)k * (size_t)part->row_count + (size_t)r] = a[dofs[k]];
+            length += a[dofs[k]] * a[dofs[k]];
+        }
+        minimal->scale[rows[r]] = sqrt(size);
+        minimal->length[rows[r]] = sqrt(length);
+        if (size > 0.0) longest = fmax(longest, sqrt(length) / sqrt(size));
+    }
+    return longest;
+}
+
+// Its rows in their units, of length one.
+static void measure_rows(cal_minimal* minimal, const cal_constraints* set, const cal_minimal_part* part,
+                         double longest) {
+    const int32_t *dofs = minimal->dofs + part->first_dof, *rows = minimal->rows + part->first_row;
+    const size_t stride = (size_t)part->row_count;
+    for (int r = 0; r < part->row_count; r++) {
+        const int i = rows[r];
+        double *column = minimal->columns + part->first_column + r, length = 0.0;
         // Else it is one that nothing in the mechanism can move.
         const double least = sqrt(CAL_ROW_ROUNDING) * longest * minimal->scale[i],
                      noise = sqrt(cal_row_noise(&set->rounding, &set->rows[i], -1, set->at_q, NULL, NULL));
         const bool moves = minimal->length[i] > least && minimal->length[i] > noise;
-        for (int k = 0; k < n; k++) a[k] *= minimal->unit[k];
-        minimal->scale[i] = moves ? 1.0 / sqrt(dot(a, a, n)) : 0.0;
-        for (int k = 0; k < n; k++) a[k] *= minimal->scale[i];
-        minimal->order[i] = i;
-    }
-}
-
-static double* row_at(const cal_minimal* minimal, int place) {
-    return minimal->rows + (size_t)minimal->order[place] * (size_t)minimal->model->v_count;
-}
-
-// x ← (1 − factor w wᵀ) x of reflection k, whose w begins at k with a one that is not stored.
-static void reflect(const cal_minimal* minimal, int k, double* x) {
-    const int n = minimal->model->v_count;
-    const double* w = row_at(minimal, k);
-    const double amount = minimal->factor[k] * (x[k] + dot(w + k + 1, x + k + 1, n - k - 1));
-    x[k] -= amount;
-    for (int i = k + 1; i < n; i++) x[i] -= amount * w[i];
-}
-
-// What a row has left is computed anew each time: sums that are only reduced lose their digits just where ranks are decided.
-static int find_pivot(const cal_minimal* minimal, int k, int count, double* length) {
-    const int n = minimal->model->v_count;
-    int best = k;
-    *length = -1.0;
-    for (int i = k; i < count; i++) {
-        const double* a = row_at(minimal, i);
-        const double left = dot(a + k, a + k, n - k);
-        if (left > *length) *length = left, best = i;
-    }
-    *length = sqrt(fmax(*length, 0.0));
-    return best;
-}
-
-// Aᵀ P = Q R. In row k of the order: R's column k down to its diagonal (which `length` holds), then the reflection.
-static void factor_rows(cal_minimal* minimal, int count, double threshold) {
-    const int n = minimal->model->v_count;
-    minimal->rank = 0;
-    for (int k = 0; k < count && k < n; k++) {
-        double length;
-        const int pivot = find_pivot(minimal, k, count, &length);
-        if (!(length > threshold)) break;
-        const int32_t swap = minimal->order[k];
-        minimal->order[k] = minimal->order[pivot];
-        minimal->order[pivot] = swap;
-        double* w = row_at(minimal, k);
-        const double diagonal = w[k] > 0.0 ? -length : length, head = w[k] - diagonal;
-        minimal->factor[k] = -head / diagonal;
-        minimal->length[k] = diagonal;
-        for (int i = k + 1; i < n; i++) w[i] /= head;
-        minimal->rank = k + 1;
-        for (int i = k + 1; i < count; i++) reflect(minimal, k, row_at(minimal, i));
-    }
-    minimal->freedom = n - minimal->rank;
-}
-
-// S: the last columns of Q.
-static void find_basis(cal_minimal* minimal) {
-    const int n = minimal->model->v_count;
-    for (int c = 0; c < minimal->freedom; c++) {
-        double* s = minimal->basis + (size_t)c * (size_t)n;
-        memset(s, 0, (size_t)n * sizeof *s);
-        s[minimal->rank + c] = 1.0;
-        for (int k = minimal->rank - 1; k >= 0; k--) reflect(minimal, k, s);
+        for (int k = 0; k < part->dof_count; k++) {
+            column[(size_t)k * stride] *= minimal->unit[dofs[k]];
+            length += column[(size_t)k * stride] * column[(size_t)k * stride];
+        }
+        minimal->scale[i] = moves ? 1.0 / sqrt(length) : 0.0;
+        for (int k = 0; k < part->dof_count; k++) column[(size_t)k * stride] *= minimal->scale[i];
+        minimal->order[part->first_row + r] = r;
     }
 }
 
 // --- Motion ------------------------------------------------------------------------------------------------------------
 
-// u_r = Q₁ R⁻ᵀ Pᵀ r: row k of the order says ∑ⱼ Rⱼₖ yⱼ = r_k.
-static void find_particular(cal_minimal* minimal, const double* right) {
-    const int n = minimal->model->v_count;
-    double* y = minimal->u;
-    memset(y, 0, (size_t)n * sizeof *y);
-    for (int k = 0; k < minimal->rank; k++) {
-        const int row = minimal->order[k];
-        y[k] = (right[row] * minimal->scale[row] - dot(row_at(minimal, k), y, k)) / minimal->length[k];
+static void hold_part(cal_minimal* minimal, cal_constraints* set, cal_minimal_part* part, double threshold) {
+    const int32_t* rows = minimal->rows + part->first_row;
+    double *u = minimal->u + part->first_dof, *force = minimal->force + part->first_dof,
+           *mass = minimal->mass + part->first_square, *root = minimal->root + part->first_square;
+    cal_free_space space = space_of(minimal, part);
+    cal_free_space_factor(&space, threshold);
+    part->rank = space.rank;
+    cal_free_space_find_basis(&space);
+    if (part->rank == 0) { // nothing holds it
+        memset(u, 0, (size_t)part->dof_count * sizeof *u);
+        memset(force, 0, (size_t)part->dof_count * sizeof *force);
+        return;
     }
-    for (int k = minimal->rank - 1; k >= 0; k--) reflect(minimal, k, y);
-}
-
-static void multiply_mass(const cal_minimal* minimal, const double* x, double* out) {
-    const int n = minimal->model->v_count;
-    for (int i = 0; i < n; i++) out[i] = dot(minimal->mass + (size_t)i * (size_t)n, x, n);
-}
-
-// The root of Sᵀ B S, by Cholesky's method: B is positive, and S has independent columns.
-static void reduce_mass(cal_minimal* minimal) {
-    const int n = minimal->model->v_count, p = minimal->freedom;
-    for (int i = 0; i < p; i++) {
-        double* row = minimal->reduced + (size_t)i * (size_t)p;
-        multiply_mass(minimal, minimal->basis + (size_t)i * (size_t)n, minimal->force);
-        for (int j = 0; j <= i; j++) row[j] = dot(minimal->basis + (size_t)j * (size_t)n, minimal->force, n);
-    }
-    for (int i = 0; i < p; i++) {
-        double* row = minimal->reduced + (size_t)i * (size_t)p;
-        for (int j = 0; j <= i; j++) {
-            const double* other = minimal->reduced + (size_t)j * (size_t)p;
-            const double rest = row[j] - dot(row, other, j);
-            row[j] = i == j ? sqrt(rest) : rest / other[j];
-        }
-    }
-}
-
-// w = −(Sᵀ B S)⁻¹ Sᵀ B u_r, and u = u_r + S w.
-static void add_free_part(cal_minimal* minimal) {
-    const int n = minimal->model->v_count, p = minimal->freedom;
-    double* w = minimal->rates;
-    multiply_mass(minimal, minimal->u, minimal->force);
-    for (int i = 0; i < p; i++) {
-        const double* row = minimal->reduced + (size_t)i * (size_t)p;
-        w[i] = (-dot(minimal->basis + (size_t)i * (size_t)n, minimal->force, n) - dot(row, w, i)) / row[i];
-    }
-    for (int i = p - 1; i >= 0; i--) {
-        for (int j = i + 1; j < p; j++) w[i] -= minimal->reduced[(size_t)j * (size_t)p + (size_t)i] * w[j];
-        w[i] /= minimal->reduced[(size_t)i * (size_t)p + (size_t)i];
-    }
-    for (int i = 0; i < p; i++)
-        for (int k = 0; k < n; k++) minimal->u[k] += minimal->basis[(size_t)i * (size_t)n + (size_t)k] * w[i];
+    for (int r = 0; r < part->row_count; r++) minimal->right[r] = set->right[rows[r]] * minimal->scale[rows[r]];
+    cal_free_space_solve(&space, minimal->right, u);
+    cal_free_space_reduce(&space, mass, minimal->product, root);
+    cal_free_space_multiply(mass, part->dof_count, u, force);
+    cal_free_space_relax(&space, root, force, u);
+    cal_free_space_multiply(mass, part->dof_count, u, force);
 }
 
 cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
                             const double* qdd, cal_stabilization law, double gain, double shift, double* tau) {
     cal_status status = cal_state_set(minimal->state, CAL_Q, q);
     if (!status) status = cal_plan_execute(minimal->plan, minimal->state, NULL);
-    if (!status) status = cal_state_get(minimal->state, CAL_MASS, minimal->mass);
+    if (!status) status = cal_state_get(minimal->state, CAL_MASS, minimal->inertia);
     if (status) return status;
     cal_constraints_evaluate(set, q, v);
     cal_constraints_factor_mass(set);
     cal_constraints_demand(set, v, qdd, law, gain, NULL);
+    find_parts(minimal, set);
+    list_parts(minimal, set);
     measure_mass(minimal);
-    find_rows(minimal, set);
-    factor_rows(minimal, set->row_count, sqrt(shift));
-    find_basis(minimal);
-    find_particular(minimal, set->right);
-    reduce_mass(minimal);
-    add_free_part(minimal);
-    multiply_mass(minimal, minimal->u, minimal->force);
-    for (int i = 0; i < minimal->model->v_count; i++) {
-        tau[i] += minimal->force[i] / minimal->unit[i];
-        minimal->u[i] *= minimal->unit[i];
+    double longest = 0.0;
+    for (int p = 0; p < minimal->part_count; p++) longest = fmax(longest, find_rows(minimal, set, &minimal->parts[p]));
+    minimal->freedom = minimal->model->v_count;
+    for (int p = 0; p < minimal->part_count; p++) {
+        measure_rows(minimal, set, &minimal->parts[p], longest);
+        hold_part(minimal, set, &minimal->parts[p], sqrt(shift));
+        minimal->freedom -= minimal->parts[p].rank;
+    }
+    for (int k = 0; k < minimal->model->v_count; k++) {
+        const int dof = minimal->dofs[k];
+        tau[dof] += minimal->force[k] / minimal->unit[dof];
+        minimal->motion[dof] = minimal->u[k] * minimal->unit[dof];
     }
     return CAL_OK;
 }
 
-// --- What is shown ---------------------------------------------------------------------------------------------------------------
+// --- What is shown -----------------------------------------------------------------------------------------------------
 
-// In the user's units, by Gram and Schmidt's method; once more, so that what rounding leaves is rounding of the result.
-static void make_orthonormal(cal_minimal* minimal) {
-    const int n = minimal->model->v_count;
-    for (int c = 0; c < minimal->freedom; c++) {
-        double* s = minimal->basis + (size_t)c * (size_t)n;
-        for (int k = 0; k < n; k++) s[k] *= minimal->unit[k];
-        for (int again = 0; again < 2; again++) {
-            for (int b = 0; b < c; b++) {
-                const double *other = minimal->basis + (size_t)b * (size_t)n, part = dot(s, other, n);
-                for (int k = 0; k < n; k++) s[k] -= part * other[k];
-            }
-            const double over = 1.0 / sqrt(dot(s, s, n));
-            for (int k = 0; k < n; k++) s[k] *= over;
+// Column c of a part's S in the user's units, orthogonal to those before it by Gram and Schmidt's method; twice, so that what rounding leaves
+// is rounding of the result. s: where it goes, behind `before` others of the same part, v_count numbers each.
+static void show_column(const cal_minimal* minimal, const cal_minimal_part* part, int c, double* s, int before) {
+    const int n = part->dof_count, free = n - part->rank, stride = minimal->model->v_count;
+    const int32_t* dofs = minimal->dofs + part->first_dof;
+    const double* basis = minimal->basis + part->first_square;
+    memset(s, 0, (size_t)stride * sizeof *s);
+    for (int k = 0; k < n; k++) s[dofs[k]] = basis[(size_t)k * (size_t)free + (size_t)c] * minimal->unit[dofs[k]];
+    for (int again = 0; again < 2; again++) {
+        for (int b = before; b > 0; b--) {
+            const double* other = s - (size_t)b * (size_t)stride;
+            double share = 0.0;
+            for (int k = 0; k < n; k++) share += s[dofs[k]] * other[dofs[k]];
+            for (int k = 0; k < n; k++) s[dofs[k]] -= share * other[dofs[k]];
         }
+        const double over = 1.0 / sqrt(square(s, stride));
+        for (int k = 0; k < n; k++) s[dofs[k]] *= over;
     }
 }
 
 void cal_minimal_show(cal_minimal* minimal, double* basis, double* mass) {
-    const int n = minimal->model->v_count, p = minimal->freedom;
-    make_orthonormal(minimal);
-    if (basis) memcpy(basis, minimal->basis, (size_t)p * (size_t)n * sizeof *basis);
-    for (int i = 0; mass && i < p; i++) {
-        for (int k = 0; k < n; k++)
-            minimal->u[k] = minimal->basis[(size_t)i * (size_t)n + (size_t)k] / minimal->unit[k];
-        multiply_mass(minimal, minimal->u, minimal->force);
-        for (int k = 0; k < n; k++) minimal->force[k] /= minimal->unit[k];
-        for (int j = 0; j <= i; j++)
-            mass[i * p + j] = mass[j * p + i] = dot(minimal->basis + (size_t)j * (size_t)n, minimal->force, n);
+    const int n = minimal->model->v_count, freedom = minimal->freedom;
+    double* shown = minimal->product;
+    if (mass) memset(mass, 0, (size_t)freedom * (size_t)freedom * sizeof *mass);
+    int first = 0;
+    for (int p = 0; p < minimal->part_count; p++) {
+        const int free = minimal->parts[p].dof_count - minimal->parts[p].rank;
+        for (int c = 0; c < free; c++) {
+            double* s = shown + (size_t)(first + c) * (size_t)n;
+            show_column(minimal, &minimal->parts[p], c, s, c);
+            if (!mass) continue;
+            cal_free_space_multiply(minimal->inertia, n, s, minimal->motion);
+            for (int b = 0; b <= c; b++) {
+                const double* other = shown + (size_t)(first + b) * (size_t)n;
+                double sum = 0.0;
+                for (int k = 0; k < n; k++) sum += other[k] * minimal->motion[k];
+                mass[(size_t)(first + c) * (size_t)freedom + (size_t)(first + b)] = sum;
+                mass[(size_t)(first + b) * (size_t)freedom + (size_t)(first + c)] = sum;
+            }
+        }
+        first += free;
     }
+    if (basis) memcpy(basis, shown, (size_t)freedom * (size_t)n * sizeof *basis);
 }

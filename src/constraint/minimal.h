@@ -19,37 +19,53 @@
 // a millimetre and of a kilometre have numbers of one size then, and masses that are far apart too: what of a row is left beside others, and how Sᵀ B S is
 // conditioned, does not depend on the unit of length.
 //
-// Dense in both directions, B from composite bodies: for models of a few dozen degrees of freedom. Where S turns with q, so
-// does ν; it is not integrated. Steps are taken in q and q̇, like those of the other form, so that all solvers serve both.
+// Trees that no row connects have nothing to do with each other: each such part has an S of its own. Within a part all is dense, and B, from
+// composite bodies, is dense as a whole: work grows with the cube of a part's degrees of freedom, memory with the square of all.
+// Where S turns with q, so does ν; it is not integrated. Steps are taken in q and q̇, like those of the other form, so that all
+// solvers serve both.
 #pragma once
 #include "constraint/constraint.h"
+#include "constraint/free_space.h"
 #include "plan/plan.h"
+
+// Trees that rows connect. Where its numbers begin: in the list of degrees of freedom, in that of rows, in arrays of squares.
+typedef struct cal_minimal_part {
+    int first_dof, dof_count, first_row, row_count, rank;
+    size_t first_column, first_square;
+} cal_minimal_part;
 
 typedef struct cal_minimal {
     const cal_model* model;
     cal_machine* machine; // of composite bodies
     cal_plan* plan;
     cal_state* state;
-    double* unit;      // of each degree of freedom, 1 / √B_ii; what follows is in these units
-    double* mass;      // B, rows
-    double* rows;      // A, then the reflections below R; v_count numbers a row
-    double* length;    // of each row; then R's diagonal
-    double* scale;     // of each row
-    int32_t* order;    // P
-    double* factor;    // of each reflection
-    double* basis;     // S, column by column
-    double* reduced;   // L, with Sᵀ B S = L Lᵀ
-    double *u, *force; // v_count
-    double* rates;     // freedom
-    int rank, freedom; // freedom: v_count − rank
+    int tree_count, part_count;
+    int32_t* tree_of_node;
+    int32_t* tree_of_dof;
+    int32_t* part_of_tree;
+    cal_minimal_part* parts; // one a tree at most
+    int32_t *dofs, *rows;    // of parts, one after the other
+    double* inertia;         // B of all, and behind it the other arrays of squares
+    double* unit;            // of each degree of freedom, 1 / √B_ii; what follows is in these units
+    double* row;             // of A
+    double *length, *scale;  // of each row
+    double* right;           // what a part's rows ask for
+    // Of each part (free_space.h): B; Aᵀ, then R and reflections; S; Lᵀ with Sᵀ B S = L Lᵀ.
+    double *mass, *columns, *basis, *root;
+    double *diagonal, *factor; // by rows, by degrees of freedom
+    int32_t* order;
+    double *product, *line, *sums;
+    double *u, *force; // v_count; in the order of the parts until all is known
+    double* motion;    // v_count
+    int freedom;       // v_count − the rank of all
 } cal_minimal;
 
-// For models of at most CAL_MINIMAL_DOF degrees of freedom. Constraints that become active later are provided for.
+// Constraints that become active later are provided for.
 cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out);
 void cal_minimal_destroy(cal_minimal* minimal); // NULL is allowed
 
-// As cal_constraints_hold: adds B u = Aᵀλ to tau. It leaves u, in the user's units.
+// As cal_constraints_hold: adds B u = Aᵀλ to tau. It leaves u, in the user's units, in `motion`.
 cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
                             const double* qdd, cal_stabilization law, double gain, double shift, double* tau);
-// After that: S, orthonormal in the user's units, and Sᵀ B S. Either may be NULL. What the call before has left is used up.
+// After that: S, orthonormal in the user's units, and Sᵀ B S. Either may be NULL. It takes the room of `motion`.
 void cal_minimal_show(cal_minimal* minimal, double* basis, double* mass);

@@ -161,15 +161,6 @@ CAL_EVERYWHERE void evaluate_instance(const cal_device_work* work, bool rk4) {
         end_instance(&own, CAL_BATCH_SINGULAR, CAL_NONE, work->time, distance);
 }
 
-CAL_KERNEL void rk4_held_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    evaluate_instance(&work, true);
-}
-CAL_KERNEL void euler_held_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
-    evaluate_instance(&work, false);
-}
-
 // Addresses of every instance's own numbers.
 CAL_KERNEL void held_make_kernel(const cal_device_work work) {
     CAL_AFTER_OTHERS;
@@ -185,23 +176,22 @@ CAL_KERNEL void held_make_kernel(const cal_device_work work) {
 }
 
 // As cal_system_check_start.
-CAL_KERNEL void held_begin_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
+CAL_EVERYWHERE void begin_instance(const cal_device_work* work) {
     instance own;
-    if (!find_instance(&work, true, &own)) return;
+    if (!find_instance(work, true, &own)) return;
     cal_held* held = own.held;
     cal_constraints* set = &held->set;
-    double *q = held->now, *v = q + own.q_count, *y = work.vectors[CAL_ONE_STEP_Y] + (size_t)own.group * work.y_stride;
-    end_instance(&own, CAL_BATCH_GOES_ON, CAL_NONE, work.time, 0.0);
+    double *q = held->now, *v = q + own.q_count, *y = work->vectors[CAL_ONE_STEP_Y] + (size_t)own.group * work->y_stride;
+    end_instance(&own, CAL_BATCH_GOES_ON, CAL_NONE, work->time, 0.0);
     gather_state(&own, y, q);
-    set->time = work.time;
+    set->time = work->time;
     if (own.image->closing.projects) {
         cal_constraints_evaluate(set, q, v);
         const cal_violation now = cal_constraints_violation(set, CAL_NONE);
         if (!(now.error <= CAL_CONNECT_TOLERANCE))
-            end_instance(&own, CAL_BATCH_BEGAN_OPEN, now.error_of, work.time, now.error);
+            end_instance(&own, CAL_BATCH_BEGAN_OPEN, now.error_of, work->time, now.error);
         else if (!(now.speed <= CAL_CONNECT_TOLERANCE))
-            end_instance(&own, CAL_BATCH_BEGAN_FAST, now.speed_of, work.time, now.speed);
+            end_instance(&own, CAL_BATCH_BEGAN_FAST, now.speed_of, work->time, now.speed);
         else
             cal_constraints_project(set, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
         scatter_state(&own, q, y);
@@ -211,13 +201,24 @@ CAL_KERNEL void held_begin_kernel(const cal_device_work work) {
 }
 
 // What an interpolation has left open.
-CAL_KERNEL void held_close_kernel(const cal_device_work work) {
-    CAL_AFTER_OTHERS;
+CAL_EVERYWHERE void close_instance(const cal_device_work* work) {
     instance own;
-    if (!find_instance(&work, false, &own)) return;
+    if (!find_instance(work, false, &own)) return;
     gather_state(&own, own.context.y, own.held->now);
-    if (project_after(&own, work.time, own.held->now, own.held->now + own.q_count))
+    if (project_after(&own, work->time, own.held->now, own.held->now + own.q_count))
         scatter_state(&own, own.held->now, own.context.y);
+}
+
+// One kernel for all that needs constraints: a compiler for devices makes the functions that a kernel calls anew for each kernel.
+enum { HELD_RK4, HELD_EULER, HELD_BEGIN, HELD_CLOSE };
+CAL_KERNEL void held_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    if (work.held_task == HELD_BEGIN)
+        begin_instance(&work);
+    else if (work.held_task == HELD_CLOSE)
+        close_instance(&work);
+    else
+        evaluate_instance(&work, work.held_task == HELD_RK4);
 }
 
 // How every instance is, side by side.
@@ -233,9 +234,16 @@ CAL_KERNEL void held_ends_kernel(const cal_device_work work) {
     CAL_EXTERN_C void name(cal_device* device, const cal_device_work* work, int groups) {                              \
         CAL_LAUNCH(kernel, device, groups, work);                                                                      \
     }
-HELD_LAUNCH(cal_device_rk4_held, rk4_held_kernel)
-HELD_LAUNCH(cal_device_euler_held, euler_held_kernel)
 HELD_LAUNCH(cal_device_held_make, held_make_kernel)
-HELD_LAUNCH(cal_device_held_begin, held_begin_kernel)
-HELD_LAUNCH(cal_device_held_close, held_close_kernel)
 HELD_LAUNCH(cal_device_held_ends, held_ends_kernel)
+
+#define HELD_TASK(name, task)                                                                                          \
+    CAL_EXTERN_C void name(cal_device* device, const cal_device_work* work, int groups) {                              \
+        cal_device_work own = *work;                                                                                   \
+        own.held_task = task;                                                                                          \
+        CAL_LAUNCH(held_kernel, device, groups, &own);                                                                 \
+    }
+HELD_TASK(cal_device_rk4_held, HELD_RK4)
+HELD_TASK(cal_device_euler_held, HELD_EULER)
+HELD_TASK(cal_device_held_begin, HELD_BEGIN)
+HELD_TASK(cal_device_held_close, HELD_CLOSE)

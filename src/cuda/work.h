@@ -107,6 +107,7 @@ typedef struct cal_device_work {
     size_t held_stride;
     const struct cal_held_image* image; // what all share
     double accepted;                    // the end of the last accepted step
+    int held_task;                      // of loops.cu
     // The solver.
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`

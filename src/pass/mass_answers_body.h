@@ -3,6 +3,7 @@
 #include "base/everywhere.h"
 #include "base/wide.h"
 #include "math/four.h"
+#include "math/root.h"
 #include "pass/aba.h"
 #include "pass/mass_factor.h"
 #include <string.h>
@@ -22,21 +23,6 @@ CAL_EVERYWHERE void cal_mass_factor_lent_accelerations(const cal_mass_factor* tr
 
 // --- Solving ---------------------------------------------------------------------------------------------------------
 
-// x ← C⁻¹ x, and x ← C⁻ᵀ x; the diagonal is inverted.
-CAL_WIDE_INLINE void divide(const double* C, int degrees, double* x) {
-    for (int i = 0; i < degrees; i++) {
-        for (int k = 0; k < i; k++) x[i] -= C[i * degrees + k] * x[k];
-        x[i] *= C[i * degrees + i];
-    }
-}
-
-CAL_WIDE_INLINE void divide_transposed(const double* C, int degrees, double* x) {
-    for (int i = degrees - 1; i >= 0; i--) {
-        for (int k = i + 1; k < degrees; k++) x[i] -= C[k * degrees + i] * x[k];
-        x[i] *= C[i * degrees + i];
-    }
-}
-
 CAL_WIDE_INLINE double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
@@ -54,7 +40,7 @@ CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, const double* share, int 
     }
     for (int k = 0; k < degrees; k++)
         rate[k] = share[node->first_v + k] - dot6(tree->response + first + SIX * k, motion);
-    divide_transposed(tree->root + first, degrees, rate);
+    cal_root_divide_transposed(tree->root + first, degrees, rate);
     for (int k = 0; k < degrees; k++)
         for (int i = 0; i < SIX; i++) motion[i] += tree->axes[first + (size_t)(SIX * k + i)] * rate[k];
     memcpy(tree->motion + SIX * (size_t)n, motion, sizeof motion);

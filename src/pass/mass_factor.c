@@ -227,7 +227,7 @@ CAL_WIDE_INLINE void take_share(const cal_mass_factor* tree, const cal_node* nod
                                 double* y) {
     const size_t first = (size_t)(SIX * node->first_v);
     for (int k = 0; k < degrees; k++) y[k] = dot6(tree->axes + first + SIX * k, wrench);
-    divide(tree->root + first, degrees, y);
+    cal_root_divide(tree->root + first, degrees, y);
     for (int k = 0; k < degrees; k++)
         for (int i = 0; i < SIX; i++) wrench[i] -= tree->response[first + (size_t)(SIX * k + i)] * y[k];
 }
@@ -294,14 +294,14 @@ void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out) {
         for (int i = 0; i < SIX; i++) { // K = V C⁻¹, row by row
             double row[SIX] = {0};
             for (int k = 0; k < degrees; k++) row[k] = V[SIX * k + i];
-            divide_transposed(C, degrees, row);
+            cal_root_divide_transposed(C, degrees, row);
             for (int k = 0; k < degrees; k++) K[SIX * k + i] = row[k];
         }
         for (int k = 0; k < degrees; k++) {
             double unit[SIX] = {0}, through[SIX];
             unit[k] = 1.0;
-            divide(C, degrees, unit);
-            divide_transposed(C, degrees, unit);
+            cal_root_divide(C, degrees, unit);
+            cal_root_divide_transposed(C, degrees, unit);
             for (int i = 0; i < SIX; i++) through[i] = dot6(locked + SIX * i, K + SIX * k);
             out[node->first_v + k] = unit[k] + dot6(K + SIX * k, through);
         }
@@ -315,8 +315,8 @@ void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out) {
         for (int i = 0; i < SIX; i++) {
             double row[SIX] = {0};
             for (int k = 0; k < degrees; k++) row[k] = S[SIX * k + i];
-            divide(C, degrees, row);
-            divide_transposed(C, degrees, row);
+            cal_root_divide(C, degrees, row);
+            cal_root_divide_transposed(C, degrees, row);
             for (int j = 0; j < SIX; j++) {
                 own[SIX * i + j] = left[SIX * i + j];
                 for (int k = 0; k < degrees; k++)

@@ -9,14 +9,10 @@ cal_status cal_system_create_form(cal_system* system, cal_error* error) {
     if (system->ops && system->ops->implicit > 0)
         return cal_fail(error, CAL_NOT_AVAILABLE, "solver %s holds constraints in the form lagrange, not minimal",
                         system->ops->name);
-    if (system->model->v_count > CAL_MINIMAL_DOF)
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "the minimal form of constraints is dense, for models of up to %d degrees of freedom; this one "
-                        "has %d: use lagrange",
-                        CAL_MINIMAL_DOF, system->model->v_count);
     return cal_minimal_create(system->constraints, &system->minimal)
-               ? cal_fail(error, CAL_NO_MEMORY, "no memory for the minimal form of %d constraints",
-                          system->model->constraint_count)
+               ? cal_fail(error, CAL_NO_MEMORY,
+                          "no memory for the minimal form of constraints, which is dense, of %d degrees of freedom",
+                          system->model->v_count)
                : CAL_OK;
 }
 
