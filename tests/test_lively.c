@@ -725,8 +725,46 @@ static void without_memory(void** state) {
     cal_model_destroy(model);
 }
 
+static void rests_behind(double time, double position[3], double quaternion[4], double velocity[3],
+                         double angular_velocity[3], void* user) {
+    (void)time, (void)user;
+    memset(position, 0, 3 * sizeof *position);
+    memset(quaternion, 0, 4 * sizeof *quaternion);
+    memset(velocity, 0, 3 * sizeof *velocity);
+    memset(angular_velocity, 0, 3 * sizeof *angular_velocity);
+    position[0] = 0.01, quaternion[0] = 1.0;
+}
+
+// A box flies by; then a fixed one, or a driven one that rests, comes to where it has been. It flies on: the other one was not there.
+static void what_comes_later_was_not_there(void** state) {
+    (void)state;
+    for (int driven = 0; driven < 2; driven++) {
+        cal_world_def def = cal_default_world_def();
+        memset(def.gravity, 0, sizeof def.gravity);
+        cal_world* world = cal_test_world(&def);
+        cal_world_body_def flier = cal_default_world_body_def();
+        flier.velocity[0] = 1.0;
+        const cal_body_id flying = cal_test_add(world, &flier, CAL_BOX, 0.05, 0.05, 0.05);
+        cal_test_advance(world, 0.1);
+        cal_world_body_def later = cal_default_world_body_def();
+        later.motion = driven ? CAL_DRIVEN : CAL_FIXED;
+        later.position[0] = 0.01;
+        later.path = rests_behind;
+        (void)cal_test_add(world, &later, CAL_BOX, 0.03, 0.03, 0.03);
+        cal_test_advance(world, 0.1);
+        cal_test_advance(world, 1.0);
+        double x[3];
+        cal_world_event event;
+        assert_int_equal(cal_world_get_body(world, flying, x, NULL, NULL, NULL), CAL_OK);
+        assert_true(fabs(x[0] - 1.0) < 1e-12);
+        assert_false(cal_world_next_event(world, &event));
+        cal_world_destroy(world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lands_when_it_must),
+                                       cmocka_unit_test(what_comes_later_was_not_there),
                                        cmocka_unit_test(a_robot_is_the_same_later),
                                        cmocka_unit_test(a_robot_begins_elsewhere),
                                        cmocka_unit_test(falls_when_its_support_goes),

@@ -181,6 +181,10 @@ static void what_does_not_fit_is_refused(void** state) {
     assert_int_equal(cal_sim_create(stiff, &def, &sim, &error), CAL_NOT_AVAILABLE);
     assert_non_null(strstr(error.text, "lagrange, not minimal"));
     def.solver = "auto";
+    cal_model* large = cal_test_model("ring:n=20001");
+    assert_int_equal(cal_sim_create(large, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "20001 degrees of freedom are too many"));
+    cal_model_destroy(large);
     assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_OK); // nothing to constrain, nothing that is dense
     cal_sim_destroy(sim);
     def.constraint_form = "projected";

@@ -11,10 +11,11 @@
 #include "base/random.h"
 #include "calder/calder_world.h"
 #include "collide/collide.h"
-#include "support.h"
+#include "support_world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void advance(cal_world* world, double time) {
     cal_error error = {CAL_OK, ""};
@@ -260,12 +261,131 @@ static void test_half_spaces(void** state) {
     cal_broad_destroy(broad);
 }
 
+// --- Many that come and go ---------------------------------------------------------------------------------------------------
+
+static cal_body_id add_ball(cal_world* world, const double position[3], double radius) {
+    cal_world_body_def def = cal_default_world_body_def();
+    memcpy(def.position, position, sizeof def.position);
+    def.density = 1000.0;
+    cal_body_id body;
+    assert_int_equal(cal_world_add_body(world, &def, &body, NULL), CAL_OK);
+    cal_shape_def ball = cal_default_shape_def();
+    ball.kind = CAL_SPHERE;
+    ball.size[0] = radius;
+    assert_int_equal(cal_world_add_shape(world, body, &ball, NULL, NULL), CAL_OK);
+    return body;
+}
+
+static cal_world* empty_world(cal_machine* machine, bool separate) {
+    cal_error error = {CAL_OK, ""};
+    cal_sim_def systems = cal_default_sim_def();
+    systems.machine = machine;
+    cal_world_def def = cal_default_world_def();
+    def.systems = &systems;
+    def.separate = separate;
+    memset(def.gravity, 0, sizeof def.gravity);
+    cal_world* world;
+    if (cal_world_create(&def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
+    return world;
+}
+
+static void do_nothing(cal_callback_context* view, void* user) { (void)view, (void)user; }
+
+// Balls at rest on a grid: the first half goes, the last ones first; others come in its place, one size smaller, so that all begins anew, with
+// callbacks; and these go, too. Processor time for each.
+static double time_of_change(int count) {
+    cal_world* world = empty_world(NULL, false);
+    cal_body_id* bodies = malloc((size_t)count * sizeof *bodies);
+    assert_non_null(bodies);
+    for (int i = 0; i < count; i++)
+        bodies[i] =
+            add_ball(world, (const double[3]){i % 30, i / 30 % 30, i / 900}, 0.2); // NOLINT(bugprone-integer-division)
+    advance(world, 0.0);
+    const clock_t begin = clock();
+    for (int i = count / 2; i-- > 0;) assert_int_equal(cal_world_remove_body(world, bodies[i], NULL), CAL_OK);
+    for (int i = 0; i < count / 2; i++) {
+        bodies[i] =
+            add_ball(world, (const double[3]){i % 30, i / 30 % 30, i / 900}, 0.1); // NOLINT(bugprone-integer-division)
+        assert_int_equal(bodies[i].index, i);                                      // the first place that is free
+        assert_int_equal(cal_world_on_period(world, &bodies[i], 1, 1.0, 1.0, do_nothing, NULL, NULL), CAL_OK);
+    }
+    advance(world, 0.0);
+    assert_int_equal(report_of(world).moving, count);
+    for (int i = 0; i < count / 2; i++) assert_int_equal(cal_world_remove_body(world, bodies[i], NULL), CAL_OK);
+    const double time = (double)(clock() - begin) / CLOCKS_PER_SEC / count;
+    assert_int_equal(report_of(world).moving, count - count / 2);
+    assert_int_equal(report_of(world).bodies, count - count / 2);
+    free(bodies);
+    cal_world_destroy(world);
+    return time;
+}
+
+// A body that comes or goes takes as long among many as among few; caches make a factor of 3.
+static void test_change_is_linear(void** state) {
+    (void)state;
+    enum { FEW = 1000, MANY = 27000, TRIES = 3 };
+    double least = INFINITY;
+    for (int i = 0; i < TRIES && least > 6.0; i++) least = fmin(least, time_of_change(MANY) / time_of_change(FEW));
+    if (least > 6.0) fail_msg("each of %d takes %.3g times as long as each of %d", MANY, least, FEW);
+}
+
+// More balls than are looked at at a time, at random, so that many overlap: the world finds as many pairs as there are, or parts them, to the same
+// places on one core and on threads.
+static void test_many_are_parted(void** state) {
+    (void)state;
+    enum { COUNT = 9000 };
+    const double radius = 0.02, edge = 1.7;
+    double(*x)[3] = malloc(COUNT * sizeof *x), (*at)[7] = malloc(2 * (COUNT + 1) * sizeof *at);
+    assert_non_null(x);
+    assert_non_null(at);
+    cal_random random = {7};
+    for (int i = 0; i < COUNT; i++)
+        for (int k = 0; k < 3; k++) x[i][k] = cal_random_between(&random, 0.1, edge);
+    int overlaps = 0;
+    for (int a = 0; a < COUNT; a++)
+        for (int b = 0; b < a; b++) {
+            double square = 0.0;
+            for (int k = 0; k < 3; k++) square += (x[a][k] - x[b][k]) * (x[a][k] - x[b][k]);
+            overlaps += square < 4.0 * radius * radius;
+        }
+    assert_true(overlaps > 500);
+    for (int run = 0; run < 4; run++) {
+        const bool separate = run >= 2;
+        cal_machine* machine = NULL;
+        cal_error error = {CAL_OK, ""};
+        cal_threads_def threads = cal_default_threads_def();
+        threads.workers = 3;
+        if (run % 2 == 1) assert_int_equal(cal_machine_threads(&threads, &machine, NULL), CAL_OK);
+        cal_world* world = empty_world(machine, separate);
+        for (int i = 0; i < COUNT; i++) (void)add_ball(world, x[i], radius);
+        cal_test_add_floor(world); // below all of them: it comes last, and has its box first
+        const cal_status status = cal_world_advance(world, 0.0, &error);
+        if (separate) {
+            assert_int_equal(status, CAL_OK);
+            assert_int_equal(cal_world_poses(world, at[(run - 2) * (COUNT + 1)]), CAL_OK);
+        } else {
+            assert_int_equal(status, CAL_BAD_MODEL);
+            assert_int_equal(atoi(error.text), overlaps);
+        }
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    assert_memory_equal(at[0], at[COUNT + 1], (COUNT + 1) * sizeof *at);
+    for (int a = 0; a < COUNT; a++)
+        for (int b = 0; b < a; b++) {
+            double square = 0.0;
+            for (int k = 0; k < 3; k++) square += (at[a][k] - at[b][k]) * (at[a][k] - at[b][k]);
+            assert_true(square >= 4.0 * radius * radius * (1.0 - 1e-8));
+        }
+    free(x);
+    free(at);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gas_is_enskogs),
-        cmocka_unit_test(test_springs_are_in_the_energy),
-        cmocka_unit_test(test_groups_are_counted),
-        cmocka_unit_test(test_half_spaces),
+        cmocka_unit_test(test_gas_is_enskogs),     cmocka_unit_test(test_springs_are_in_the_energy),
+        cmocka_unit_test(test_groups_are_counted), cmocka_unit_test(test_half_spaces),
+        cmocka_unit_test(test_change_is_linear),   cmocka_unit_test(test_many_are_parted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

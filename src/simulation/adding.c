@@ -72,20 +72,35 @@ static cal_status refuse_begun(const cal_world* world, int body, const char* wha
 
 // --- Places -------------------------------------------------------------------------------------------------------------------
 
-int cal_find_places(const cal_world* world, int count) {
-    int run = 0;
+// A world in which bodies come and go all the time has places everywhere: a search begins where the one before has ended.
+int cal_find_places(cal_world* world, int count) {
     if (world->removed_count == 0) return world->body_count;
-    for (int i = 0; i < world->body_count; i++) {
+    const bool further = count > 1 && count >= world->room_size && world->room_from > world->free_from;
+    int first = further ? world->room_from : world->free_from, run = 0;
+    while (further && first > 0 && world->bodies[first - 1].stage == CAL_REMOVED) first--;
+    for (int i = first; i < world->body_count && run < count; i++) {
         run = world->bodies[i].stage == CAL_REMOVED ? run + 1 : 0;
-        if (run == count) return i + 1 - count;
+        if (run == 1) first = i;
     }
-    return world->body_count - run;
+    if (run == 0) first = world->body_count;
+    if (count > 1)
+        world->room_from = first, world->room_size = count;
+    else
+        world->free_from = first;
+    return first;
+}
+
+static void free_place(cal_world* world, int body) {
+    if (body < world->free_from) world->free_from = body;
+    if (body < world->room_from) world->room_from = body;
+    world->removed_count++;
 }
 
 static cal_sim_body without_body(uint32_t reuses) {
     return (cal_sim_body){.reuses = reuses,
                           .hit_at = -(double)INFINITY,
                           .past_from = (double)NAN,
+                          .came = -(double)INFINITY,
                           .turn = {1.0, 0.0, 0.0, 0.0},
                           .component = -1,
                           .multibody = -1,
@@ -161,7 +176,7 @@ void cal_body_free(cal_world* world, int body) {
     if (part->stage == CAL_REMOVED) return;
     cal_collision_hooks_remove(world, body);
     world->new_count -= part->stage == CAL_NEW;
-    world->removed_count++;
+    free_place(world, body);
     cal_body_free_shapes(part);
     cal_free(part->name);
     cal_free(part->balls);
@@ -319,12 +334,14 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
         if (status != CAL_OK) return status;
         hook.bodies[i] = bodies[i].index;
     }
-    for (int h = 0; h < world->periodic_hook_count; h++)
+    for (int h = world->free_hook_from; h < world->periodic_hook_count; h++)
         if (world->periodic_hooks[h].count == 0) {
+            world->free_hook_from = h + 1;
             world->periodic_hooks[h] = hook;
             cal_periodic_hook_link(world, h);
             return CAL_OK;
         }
+    world->free_hook_from = world->periodic_hook_count + 1;
     if (!cal_grow((void**)&world->periodic_hooks, &world->periodic_hook_capacity, world->periodic_hook_count,
                   sizeof *world->periodic_hooks))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");

@@ -12,6 +12,7 @@
 #include "simulation/event/events.h"
 #include "simulation/event/fetch.h"
 #include "simulation/event/pairs.h"
+#include "simulation/first_boxes.h"
 #include "simulation/first_looks.h"
 #include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
@@ -181,14 +182,7 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
         if (is_new(world, i) && part->form != CAL_FORM_NONE && part->def.motion == CAL_FIXED)
             status = insert_fixed(world, i, error);
     }
-    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
-        cal_sim_body* part = &world->bodies[i];
-        if (!is_new(world, i) || part->form == CAL_FORM_NONE || part->def.motion == CAL_FIXED) continue;
-        if (part->box_event < 0) part->box_event = cal_events_add(&world->events, CAL_EVENT_BOX, i);
-        if (part->box_event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
-        status = cal_box_renew(world, i, world->time, error);
-    }
-    return status;
+    return status == CAL_OK ? cal_world_first_boxes(world, error) : status;
 }
 
 // Links of one multibody that overlap pass through each other.
@@ -409,14 +403,25 @@ static void set_times(cal_world* world) {
     world->start_rate = world->def.group_rate;
 }
 
+// The least reach of what moves, and how many have it: as long as some of them are left it is the least.
+static void find_smallest(cal_world* world) {
+    world->smallest = (double)INFINITY;
+    world->smallest_count = 0;
+    for (int i = 0; i < world->body_count; i++) {
+        const double reach = world->bodies[i].reach;
+        if (world->bodies[i].component < 0 || !(reach > 0.0) || reach > world->smallest) continue;
+        world->smallest_count = reach < world->smallest ? 1 : world->smallest_count + 1;
+        world->smallest = reach;
+    }
+}
+
 // What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of
 // the smallest moving body's size in that time, which no contact can tell from rest.
 bool cal_world_set_speeds(cal_world* world) {
     const double before[2] = {world->slow, world->contact_speed};
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
-    double size = (double)INFINITY;
-    for (int i = 0; i < world->body_count; i++)
-        if (world->bodies[i].component >= 0 && world->bodies[i].reach > 0.0) size = fmin(size, world->bodies[i].reach);
+    if (world->smallest_count == 0) find_smallest(world);
+    const double size = world->smallest;
     world->slow = g / world->def.group_rate;
     if (size < (double)INFINITY) world->slow = fmax(world->slow, 1e-7 * size * world->def.group_rate);
     // A contact lasts where gravity, or what else presses, ends a bounce before the next check. What presses without gravity is not
@@ -524,6 +529,7 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
     }
     world->started = true;
     if (running) cal_world_set_rate(world);
+    world->smallest_count = 0;
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
     if (status == CAL_OK && running)
         status = slower ? cal_world_begin_all(world, error) : cal_world_begin_groups(world, error);

@@ -85,6 +85,7 @@ typedef struct cal_sim_body {
 
     double (*balls)[4];           // centre and radius; of a fixed plane: normal and height in the world
     int first_collision_callback; // −1: none
+    int first_periodic_callback;  // a place in its chain of them (event/callbacks.h); 0: none
     int link;                     // which of its component's bodies it is; of a multibody: the model's body
     int multibody;                // whose link it is; −1: none
     double mass, inertia[3];
@@ -102,6 +103,8 @@ typedef struct cal_sim_body {
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays
+    double
+        came; // of a fixed or driven one: when it was taken in, −∞ at the start; what flew through its place before did not meet it
     // The time of its last collision, −∞: there was none; how many there were at that time, and how long it had gone on without one: how far ahead a search
     // is worth its looks (event/pairs.c). In one cache line.
     int hits_at_time;

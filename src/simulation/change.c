@@ -48,7 +48,7 @@ cal_status cal_world_begin_all(cal_world* world, cal_error* error) {
 
 cal_status cal_world_begin_groups(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
-    const int count = world->component_count;
+    const int count = world->report.groups > 0 ? world->component_count : 0;
     for (int i = 0; status == CAL_OK && i < count; i++) {
         const cal_component* c = &world->components[i];
         if (c->ops == NULL || !c->ops->stepped || cal_component_has_ended(c) || cal_component_is_asleep(world, i))

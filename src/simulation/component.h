@@ -30,6 +30,7 @@ typedef struct cal_component {
     int member;        // its place in that domain's list
     int going;         // the domain that it is going to be handed over to; 0: none
     int done;          // work of its events, since loads of domains were last looked at
+    int change;        // its place among the world's changes; of one that is not there it may be any
     int unit;          // which one it is of the group that it was put into last; of another group it may be any
     // Of a world on ranks (domain/ranks.h): which of them know it as it was told last, a bit each; and who does not know what it is now.
     unsigned news;

@@ -28,7 +28,7 @@ cal_status cal_check_changeable(cal_world* world, cal_error* error);
 // --- Places ---------------------------------------------------------------------------------------------------------------
 
 // The first of so many places that follow each other and are not in use; behind the last one there are as many as needed.
-int cal_find_places(const cal_world* world, int count);
+int cal_find_places(cal_world* world, int count);
 // A new body in such a place.
 cal_status cal_body_add_at(cal_world* world, int place, const cal_world_body_def* def, cal_error* error);
 // Frees what belongs to a body that no component, pair or event knows any more; its place may be used again.

@@ -86,8 +86,9 @@ static cal_status add_ground(cal_world* world, cal_multibody* m, int place, cal_
 
 // A place in the list of multibodies; −1: no memory.
 static int find_place(cal_world* world) {
-    for (int i = 0; i < world->multibody_count; i++)
-        if (world->multibodies[i]->stage == CAL_REMOVED) return i;
+    int* from = &world->free_multibody_from;
+    for (; *from < world->multibody_count; ++*from)
+        if (world->multibodies[*from]->stage == CAL_REMOVED) return *from;
     if (!cal_grow((void**)&world->multibodies, &world->multibody_capacity, world->multibody_count,
                   sizeof(cal_multibody*)))
         return -1;
@@ -312,6 +313,7 @@ cal_status cal_world_drive(cal_world* world, cal_multibody_id multibody, const d
 void cal_multibody_free(cal_world* world, int index) {
     cal_multibody* m = world->multibodies[index];
     if (m->stage == CAL_REMOVED) return;
+    if (index < world->free_multibody_from) world->free_multibody_from = index;
     for (int i = 0; m->bodies != NULL && i < m->engine->body_count; i++) {
         const int body = m->first_body + i;
         if (body < world->body_count && world->bodies[body].multibody == index) cal_body_free(world, body);

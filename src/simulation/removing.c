@@ -32,11 +32,18 @@ void cal_periodic_hook_remove(cal_world* world, int hook) {
     cal_periodic_hook* h = &world->periodic_hooks[hook];
     if (h->event >= 0) cal_events_remove(&world->events, h->event);
     cal_periodic_hook_unlink(world, hook);
+    if (hook < world->free_hook_from) world->free_hook_from = hook;
     *h = (cal_periodic_hook){.event = -1};
 }
 
 void cal_body_withdraw(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
+    if (part->stage == CAL_BEGUN) {
+        world->report.moving -= part->component >= 0;
+        world->report.driven -= part->def.motion == CAL_DRIVEN;
+        if (part->component >= 0 && part->reach == world->smallest && world->smallest_count > 0)
+            world->smallest_count--;
+    }
     while (part->pair_count > 0) cal_pair_remove(world, part->pairs[part->pair_count - 1]);
     if (world->broad != NULL) cal_broad_remove(world->broad, body, NULL);
     if (part->box_event >= 0) cal_events_remove(&world->events, part->box_event);
@@ -81,11 +88,8 @@ void cal_collision_hooks_remove(cal_world* world, int body) {
 // A callback sees all of its bodies or none. The others begin anew: their steps end where a callback is due.
 static cal_status end_periodic_hooks(cal_world* world, range bodies, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int h = 0; h < world->periodic_hook_count; h++) {
+    for (int h = -1; (h = cal_periodic_hook_after(world, bodies.first, bodies.end, h)) >= 0;) {
         const cal_periodic_hook hook = world->periodic_hooks[h];
-        bool seen = false;
-        for (int i = 0; i < hook.count; i++) seen |= is_in(bodies, hook.bodies[i]);
-        if (!seen) continue;
         cal_periodic_hook_remove(world, h);
         for (int i = 0; status == CAL_OK && i < hook.count; i++) {
             if (is_in(bodies, hook.bodies[i]) || world->bodies[hook.bodies[i]].stage != CAL_BEGUN) continue;
@@ -99,7 +103,8 @@ static cal_status end_periodic_hooks(cal_world* world, range bodies, cal_error* 
 
 static cal_status leave_groups(cal_world* world, range bodies, cal_error* error) {
     cal_status status = CAL_OK;
-    const int count = world->component_count; // groups that are made on the way have none of the bodies
+    const int count = world->report.groups > 0 ? world->component_count
+                                               : 0; // groups that are made on the way have none of the bodies
     for (int i = 0; status == CAL_OK && i < count; i++) {
         const cal_component* c = &world->components[i];
         if (c->ops == NULL || c->group == NULL || cal_component_has_ended(c)) continue;
@@ -130,20 +135,20 @@ static cal_status leave(cal_world* world, range bodies, int component, cal_error
 static cal_status settle(cal_world* world, cal_status status, cal_error* error) {
     if (status == CAL_OK) status = cal_world_update_changed(world, error);
     if (status == CAL_OK && cal_world_set_speeds(world)) status = cal_world_begin_all(world, error);
-    cal_world_count_bodies(world);
+    world->report.bodies = world->body_count - world->removed_count;
     if (status != CAL_OK) world->failed = status;
     return status;
 }
 
 // New ones have nothing but what the user said about them.
 static void forget_new(cal_world* world, range bodies) {
-    for (int h = 0; h < world->periodic_hook_count; h++)
-        for (int i = 0; i < world->periodic_hooks[h].count; i++)
-            if (is_in(bodies, world->periodic_hooks[h].bodies[i])) cal_periodic_hook_remove(world, h);
+    for (int h = -1; (h = cal_periodic_hook_after(world, bodies.first, bodies.end, h)) >= 0;)
+        cal_periodic_hook_remove(world, h);
     forget_ignored(world, bodies);
 }
 
 static bool is_ground(const cal_world* world, int body) {
+    if (world->bodies[body].def.motion != CAL_FIXED) return false;
     for (int i = 0; i < world->multibody_count; i++)
         if (world->multibodies[i]->stage != CAL_REMOVED && world->multibodies[i]->ground == body) return true;
     return false;

@@ -4,9 +4,6 @@
 #include "simulation/world.h"
 #include <stdatomic.h>
 
-// A piece is small enough for the last one not to be waited for long.
-enum { PIECE = 256 };
-
 typedef struct sharing {
     cal_share_task* task;
     void* user;
@@ -17,8 +14,9 @@ typedef struct sharing {
 static void do_pieces(void* argument, int processor) {
     (void)processor;
     sharing* s = argument;
-    for (int first = atomic_fetch_add(&s->next, PIECE); first < s->count; first = atomic_fetch_add(&s->next, PIECE))
-        s->task(s->user, first, first + PIECE < s->count ? first + PIECE : s->count);
+    for (int first = atomic_fetch_add(&s->next, CAL_SHARE_PIECE); first < s->count;
+         first = atomic_fetch_add(&s->next, CAL_SHARE_PIECE))
+        s->task(s->user, first, first + CAL_SHARE_PIECE < s->count ? first + CAL_SHARE_PIECE : s->count);
 }
 
 void cal_world_share(const cal_world* world, int count, cal_share_task* task, void* user) {

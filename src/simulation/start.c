@@ -10,6 +10,7 @@
 #include "simulation/share.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
+#include <stdatomic.h>
 #include <string.h>
 
 #define ROUND 1e-13     // moments that differ by less, relative, are equal
@@ -104,10 +105,7 @@ static cal_status take_mass(cal_world* world, int body, bool link, const cal_mas
     memcpy(part->offset, mass->center, sizeof part->offset);
     const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
     part->round = largest - fmin(part->inertia[0], fmin(part->inertia[1], part->inertia[2])) <= ROUND * largest;
-    part->pushed = false;
-    for (int h = 0; h < world->periodic_hook_count; h++)
-        for (int i = 0; i < world->periodic_hooks[h].count; i++)
-            part->pushed |= world->periodic_hooks[h].bodies[i] == body;
+    part->pushed = part->first_periodic_callback > 0;
     part->round &= !part->pushed;
     return CAL_OK;
 }
@@ -268,15 +266,25 @@ static bool place_fixed(cal_sim_body* part) {
     return true;
 }
 
-static cal_status begin_free(cal_world* world, int body, cal_error* error) {
+// Components have their numbers in the order of bodies; their states are made by all processors.
+static cal_status add_free(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     part->series = (int)CAL_AT_SLOTS + part->def.slots + (int)CAL_FREE_FLOWS;
+    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part), 0);
+    if (part->component < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    cal_component* c = &world->components[part->component];
+    c->queue.copied = part->series;
+    c->body = body;
+    return CAL_OK;
+}
+
+// false: no memory.
+static bool begin_free(cal_world* world, int body) {
+    cal_sim_body* part = &world->bodies[body];
     // One that is turned has a second state where its series goes on.
-    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part), part->pushed ? 2 : 1);
-    if (part->component >= 0) world->components[part->component].queue.copied = part->series;
-    if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    world->components[part->component].body = body;
+    if (!cal_queue_reserve(&world->components[part->component].queue, part->pushed ? 2 : 1) ||
+        cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
+        return false;
     double* data = cal_data_at(&world->components[part->component].queue, 0);
     double R[9], center[3];
     cal_quaternion_matrix(part->def.quaternion, R);
@@ -291,7 +299,7 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_unrotate3(R, part->def.angular_velocity, data + CAL_AT_ANGULAR);
     cal_free_body_begin(part, world->time, data);
     cal_free_body_note_course(world, part->component);
-    return CAL_OK;
+    return true;
 }
 
 // Where it fails the body is as it was: normalised twice, a quaternion may have other last bits.
@@ -327,6 +335,7 @@ static bool shapes_are_alike(const cal_sim_body* a, const cal_sim_body* b) {
 static bool are_alike(const cal_sim_body* a, const cal_sim_body* b) {
     const cal_world_body_def *p = &a->def, *q = &b->def;
     return p->motion == CAL_MOVING && q->motion == CAL_MOVING && a->shape_count == b->shape_count &&
+           (a->first_periodic_callback > 0) == b->pushed &&
            cal_same_bits(&p->density, &q->density, sizeof p->density) &&
            cal_same_bits(&p->mass, &q->mass, sizeof p->mass) && cal_same_bits(p->center, q->center, sizeof p->center) &&
            cal_same_bits(p->inertia, q->inertia, sizeof p->inertia) && shapes_are_alike(a, b);
@@ -385,8 +394,7 @@ static bool measure_like(cal_world* world, int body, kinds* seen) {
         return true;
     }
     const bool done = measure(world, body, NULL) == CAL_OK;
-    // Callbacks make a difference between bodies that are alike otherwise.
-    if (done && world->periodic_hook_count == 0) seen->bodies[seen->count++ % KINDS] = body;
+    if (done) seen->bodies[seen->count++ % KINDS] = body;
     return done;
 }
 
@@ -419,10 +427,46 @@ static cal_status prepare_part(cal_world* world, int body, bool measured, cal_er
     }
     const cal_status status = measured ? CAL_OK : measure(world, body, error);
     if (status != CAL_OK) return status;
-    if (part->def.motion == CAL_MOVING) return begin_free(world, body, error);
+    if (part->def.motion == CAL_MOVING) return add_free(world, body, error);
+    if (world->started) part->came = world->time;
     if (part->def.motion == CAL_FIXED && !place_fixed(part))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a fixed body");
     return CAL_OK;
+}
+
+typedef struct beginning {
+    cal_world* world;
+    atomic_int begun, failed;
+} beginning;
+
+static bool is_to_begin(const cal_world* world, int body) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->stage != CAL_NEW || part->component < 0) return false;
+    const cal_component* c = &world->components[part->component];
+    return c->ops->single && c->queue.tail == c->queue.head;
+}
+
+// Counts go into a world of the piece's own.
+static void begin_some(void* user, int first, int end) {
+    beginning* b = user;
+    cal_world own = *b->world;
+    int begun = 0;
+    bool enough = true;
+    for (int i = first; enough && i < end; i++) {
+        if (!is_to_begin(&own, i)) continue;
+        enough = begin_free(&own, i);
+        begun += enough;
+    }
+    atomic_fetch_add_explicit(&b->begun, begun, memory_order_relaxed);
+    if (!enough) atomic_store_explicit(&b->failed, 1, memory_order_relaxed);
+}
+
+static cal_status begin_all_free(cal_world* world, cal_error* error) {
+    beginning all = {.world = world};
+    cal_world_share(world, world->body_count, begin_some, &all);
+    world->states += all.begun;
+    if (world->states > world->report.peak_states) world->report.peak_states = world->states;
+    return all.failed == 0 ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
 }
 
 cal_status cal_body_weigh_link(cal_world* world, int body, cal_error* error) {
@@ -439,5 +483,5 @@ cal_status cal_world_prepare_new(cal_world* world, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < world->body_count; i++)
         if (world->bodies[i].stage == CAL_NEW) status = prepare_part(world, i, all.done[i], error);
     cal_free(all.done);
-    return status;
+    return status == CAL_OK ? begin_all_free(world, error) : status;
 }

@@ -33,9 +33,13 @@ struct cal_world {
     struct cal_sim_body* bodies;
     int body_count, body_capacity; // places, also of bodies that were removed
     int new_count, removed_count;  // bodies that the next advance takes in; places that are not in use
-    uint32_t first_id;             // of ids: what generations count from, another number in every world
-    int calling;                   // callbacks of the user that have not returned
-    bool doomed;                   // one of them has destroyed it: it goes when the advance returns
+    // No place before the first one is free; and so many free ones that follow each other do not begin before the second one, but where they reach it.
+    int free_from, room_from, room_size;
+    double smallest; // reach of what moves, and how many have it; 0: it is to be looked for
+    int smallest_count;
+    uint32_t first_id; // of ids: what generations count from, another number in every world
+    int calling;       // callbacks of the user that have not returned
+    bool doomed;       // one of them has destroyed it: it goes when the advance returns
     struct cal_component* components;
     int component_count, component_capacity;
     int* ended; // groups that ended and that GVT has not passed yet
@@ -44,6 +48,7 @@ struct cal_world {
     int unused_count, unused_capacity;
     struct cal_multibody** multibodies; // each stays where it is
     int multibody_count, multibody_capacity;
+    int free_multibody_from; // no place before it is free
     cal_junction* junctions;
     int* unused_junctions;
     int junction_count, junction_capacity, unused_junction_count;
@@ -58,9 +63,11 @@ struct cal_world {
     int collision_hook_count, collision_hook_capacity, unused_collision_hook; // the first of a chain; −1: none
     cal_periodic_hook* periodic_hooks;
     int periodic_hook_count, periodic_hook_capacity;
+    int free_hook_from; // no place before it is free
     cal_event_log log;
     cal_change* changes; // components whose motion changed and that were not settled yet
     int change_count, change_capacity;
+    int64_t change_order; // of the next one
     cal_state_ref* stack; // of a rollback
     int stack_count, stack_capacity;
     int32_t* partners; // scratch for the broad phase's answers

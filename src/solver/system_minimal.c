@@ -9,9 +9,15 @@ cal_status cal_system_create_form(cal_system* system, cal_error* error) {
     if (system->ops && system->ops->implicit > 0)
         return cal_fail(error, CAL_NOT_AVAILABLE, "solver %s holds constraints in the form lagrange, not minimal",
                         system->ops->name);
-    return cal_minimal_create(system->constraints, &system->minimal)
-               ? cal_fail(error, CAL_NO_MEMORY,
-                          "no memory for the minimal form of constraints, which is dense, of %d degrees of freedom",
+    const cal_status status = cal_minimal_create(system->constraints, &system->minimal);
+    if (status == CAL_NO_MEMORY)
+        return cal_fail(error, status,
+                        "no memory for the minimal form of constraints, which is dense, of %d degrees of freedom",
+                        system->model->v_count);
+    return status
+               ? cal_fail(error, status,
+                          "the minimal form of constraints has a dense mass matrix, and %d degrees of freedom are too "
+                          "many for that: use lagrange",
                           system->model->v_count)
                : CAL_OK;
 }

@@ -271,6 +271,12 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
     return status;
 }
 
+static cal_status fail_nowhere(const cal_world* world, int body, double time, cal_status status, cal_error* error) {
+    char name[64];
+    return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
+                    cal_body_name_at(world, body, name, sizeof name), time, cal_status_text(status));
+}
+
 // from: what comes back may be from there on; at: where the present motion begins.
 static cal_status move_box(cal_world* world, int body, double from, double at, double to, int* began,
                            cal_error* error) {
@@ -286,11 +292,7 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     }
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
-    if (status != CAL_OK) {
-        char name[64];
-        return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
-                        cal_body_name_at(world, body, name, sizeof name), from, cal_status_text(status));
-    }
+    if (status != CAL_OK) return fail_nowhere(world, body, from, status, error);
     cal_fetch_changes(world, &changes);
     for (int i = 0; i < changes.ceased_count; i++) {
         const int pair = cal_pair_find(world, body, changes.ceased[i]);
@@ -303,12 +305,11 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
 // Whether a free body's change is settled after this: its pairs are then predicted from where it changed, which is not later
 // (state/graph.c), unless it changes because a group that it was in decides again.
 static bool is_to_change(const cal_world* world, int body, double time) {
-    for (int i = 0; i < world->change_count; i++) {
-        const cal_component* c = &world->components[world->changes[i].component];
-        if (world->changes[i].time > time) continue;
-        if (c->body == body && c->ops != NULL && c->ops->single && !cal_component_is_fused(c)) return true;
-    }
-    return false;
+    const int own = world->bodies[body].component;
+    if (world->change_count == 0 || own < 0) return false;
+    const cal_component* c = &world->components[own];
+    const cal_change* noted = cal_find_change(world, own);
+    return noted != NULL && noted->time <= time && c->ops != NULL && c->ops->single && !cal_component_is_fused(c);
 }
 
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
@@ -336,7 +337,8 @@ static double since(const cal_world* world, double time) {
     return world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time;
 }
 
-static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
+// Until when a box that begins at a time holds a body, with an event at its end.
+static cal_status begin_box(cal_world* world, int body, double time, cal_error* error) {
     const cal_presence here = cal_body_presence(world, body);
     const int component = cal_body_component(world, body, time);
     const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
@@ -365,7 +367,40 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
     cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
-    return move_box(world, body, since(world, time), time, *here.box_end, began, error);
+    return CAL_OK;
+}
+
+static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
+    const cal_status status = begin_box(world, body, time, error);
+    if (status != CAL_OK) return status;
+    return move_box(world, body, since(world, time), time, *cal_body_presence(world, body).box_end, began, error);
+}
+
+bool cal_box_of_start(const cal_world* world, int body, double time, double* end, cal_box* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    cal_flight flight;
+    if (part->component < 0 || world->def.loop != CAL_TIMEWARP) return false;
+    const cal_component_ops* ops = world->components[part->component].ops;
+    if (!ops->single || !cal_free_body_flight(world, body, time, time, &flight)) return false;
+    const double room = ops->room(world, part->component, time);
+    *end = time + box_length(world, body, room, flight.velocity, flight.turn, NULL);
+    return sweep_flight(world, body, time, *end, out);
+}
+
+cal_status cal_box_place(cal_world* world, int body, double time, const cal_box* known, double end, cal_error* error) {
+    const cal_presence here = cal_body_presence(world, body);
+    cal_box box;
+    cal_status status = CAL_OK;
+    if (known != NULL) {
+        *here.box_end = end;
+        cal_events_schedule(&world->events, *here.box_event, end, (uint64_t)body);
+    } else {
+        status = begin_box(world, body, time, error);
+        if (status != CAL_OK) return status;
+        status = sweep(world, body, time, *here.box_end, &box);
+    }
+    if (status == CAL_OK) status = cal_broad_move(world->broad, body, known != NULL ? known : &box, NULL);
+    return status == CAL_OK ? CAL_OK : fail_nowhere(world, body, time, status, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {

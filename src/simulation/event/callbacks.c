@@ -266,21 +266,54 @@ cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
 void cal_periodic_hook_link(cal_world* world, int hook) {
     cal_periodic_hook* h = &world->periodic_hooks[hook];
     for (int i = 0; i < h->count; i++) {
-        const int multibody = world->bodies[h->bodies[i]].multibody;
-        if (multibody < 0) continue;
-        h->next[i] = world->multibodies[multibody]->first_callback;
-        world->multibodies[multibody]->first_callback = 1 + hook * CAL_VIEW_BODIES + i;
+        cal_sim_body* part = &world->bodies[h->bodies[i]];
+        h->next_of_body[i] = part->first_periodic_callback;
+        part->first_periodic_callback = 1 + hook * CAL_VIEW_BODIES + i;
+        if (part->multibody < 0) continue;
+        h->next[i] = world->multibodies[part->multibody]->first_callback;
+        world->multibodies[part->multibody]->first_callback = 1 + hook * CAL_VIEW_BODIES + i;
     }
+}
+
+static int next_in_chain(const cal_world* world, int place, bool of_body) {
+    const cal_periodic_hook* h = &world->periodic_hooks[(place - 1) / CAL_VIEW_BODIES];
+    return of_body ? h->next_of_body[(place - 1) % CAL_VIEW_BODIES] : h->next[(place - 1) % CAL_VIEW_BODIES];
+}
+
+// Takes a place out of a chain that begins with another one.
+static void leave_chain(cal_world* world, int* first, int own, bool of_body) {
+    int before = 0, place = *first;
+    while (place > 0 && place != own) before = place, place = next_in_chain(world, place, of_body);
+    if (place != own) return;
+    const int after = next_in_chain(world, own, of_body);
+    if (before == 0) {
+        *first = after;
+        return;
+    }
+    cal_periodic_hook* h = &world->periodic_hooks[(before - 1) / CAL_VIEW_BODIES];
+    if (of_body)
+        h->next_of_body[(before - 1) % CAL_VIEW_BODIES] = after;
+    else
+        h->next[(before - 1) % CAL_VIEW_BODIES] = after;
 }
 
 void cal_periodic_hook_unlink(cal_world* world, int hook) {
     const cal_periodic_hook* h = &world->periodic_hooks[hook];
     for (int i = 0; i < h->count; i++) {
-        const int multibody = world->bodies[h->bodies[i]].multibody, own = 1 + hook * CAL_VIEW_BODIES + i;
-        if (multibody < 0) continue;
-        int* place = &world->multibodies[multibody]->first_callback;
-        while (*place > 0 && *place != own)
-            place = &world->periodic_hooks[(*place - 1) / CAL_VIEW_BODIES].next[(*place - 1) % CAL_VIEW_BODIES];
-        if (*place == own) *place = h->next[i];
+        cal_sim_body* part = &world->bodies[h->bodies[i]];
+        const int own = 1 + hook * CAL_VIEW_BODIES + i;
+        leave_chain(world, &part->first_periodic_callback, own, true);
+        if (part->multibody >= 0) leave_chain(world, &world->multibodies[part->multibody]->first_callback, own, false);
     }
+}
+
+int cal_periodic_hook_after(const cal_world* world, int first, int end, int hook) {
+    int next = -1;
+    for (int i = first; i < end; i++)
+        for (int place = world->bodies[i].first_periodic_callback; place > 0;
+             place = next_in_chain(world, place, true)) {
+            const int h = (place - 1) / CAL_VIEW_BODIES;
+            if (h > hook && (next < 0 || h < next)) next = h;
+        }
+    return next;
 }

@@ -14,9 +14,9 @@ enum { CAL_VIEW_BODIES = 16 };
 typedef struct cal_periodic_hook {
     _Alignas(
         64) int bodies[CAL_VIEW_BODIES]; // no cache line has two hooks, whose callbacks may be called by two workers
-    // Of a body that is a link: the next place in the chain of its multibody's callbacks. A place is 1 + hook · CAL_VIEW_BODIES + which of its
-    // bodies; 0: none.
-    int next[CAL_VIEW_BODIES];
+    // The next place in the chain of a body's callbacks, and, of a link, in that of its multibody's. A place is 1 + hook · CAL_VIEW_BODIES +
+    // which of its bodies; 0: none.
+    int next_of_body[CAL_VIEW_BODIES], next[CAL_VIEW_BODIES];
     int count, event;
     int domain; // whose queue has the event
     double first, period;
@@ -27,7 +27,9 @@ typedef struct cal_periodic_hook {
 
 cal_status cal_call_collision(cal_world* world, int a, int b, const double impulse[3], double time, cal_error* error);
 cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error);
-// A new hook comes into the chains of its multibodies, and leaves them before it ends.
+// A new hook comes into the chains of its bodies and multibodies, and leaves them before it ends.
 void cal_periodic_hook_link(cal_world* world, int hook);
 void cal_periodic_hook_unlink(cal_world* world, int hook);
+// The first hook after another one that sees any of some bodies that follow each other; −1: there is none.
+int cal_periodic_hook_after(const cal_world* world, int first, int end, int hook);
 void cal_schedule_periodic(cal_world* world, int hook);

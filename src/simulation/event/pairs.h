@@ -70,6 +70,10 @@ void cal_pairs_gather(cal_world* world);
 cal_status cal_pairs_predict(cal_world* world, cal_status status, cal_error* error);
 // A new swept box of a body from a time on, with what that does to its pairs.
 cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error);
+// The first box of a body that flies alone, which begins at a time, and until when it holds it; false: it takes more than that to know. Writes nothing.
+bool cal_box_of_start(const cal_world* world, int body, double time, double* end, cal_box* out);
+// Puts the first box of a body into the broad phase, that one or (NULL) what it takes more to know, with an event at its end. Makes no pairs.
+cal_status cal_box_place(cal_world* world, int body, double time, const cal_box* known, double end, cal_error* error);
 // Makes a body's box one about its way over an interval, with what that does to its pairs.
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error);
 // A box about a body's way over an interval, from the bounds of its motion; what its table has for all that moves by itself.

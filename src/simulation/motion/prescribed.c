@@ -15,7 +15,8 @@ static cal_status fixed_motion(cal_world* world, int component, int body, double
 
 static cal_status fixed_bounds(cal_world* world, int component, int body, double from, double until,
                                cal_motion_bounds* out) {
-    (void)world, (void)component, (void)body, (void)from, (void)until;
+    (void)component, (void)from, (void)until;
+    out->begin = fmax(out->begin, world->bodies[body].came);
     out->still = true;
     return CAL_OK;
 }
@@ -43,6 +44,7 @@ static cal_status driven_motion(cal_world* world, int component, int body, doubl
 static cal_status driven_bounds(cal_world* world, int component, int body, double from, double until,
                                 cal_motion_bounds* out) {
     (void)component, (void)from, (void)until;
+    out->begin = fmax(out->begin, world->bodies[body].came);
     out->slack = world->bodies[body].def.path_acceleration, out->loose = true;
     return CAL_OK;
 }

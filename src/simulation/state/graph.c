@@ -209,16 +209,64 @@ void cal_queue_unlink(cal_world* from, int component) {
 
 // --- Rollback ---------------------------------------------------------------------------------------------------------------
 
+// Changes are a heap, with the latest at its top, and of those at one time the first that was noted: a world may change as a whole.
+static bool is_settled_before(const cal_change* a, const cal_change* b) {
+    return a->time > b->time || (a->time == b->time && a->order < b->order);
+}
+
+static void put_change(cal_world* world, int place, const cal_change* change) {
+    world->changes[place] = *change;
+    world->components[change->component].change = place;
+}
+
+static void lift_change(cal_world* world, int place) {
+    const cal_change moved = world->changes[place];
+    while (place > 0 && is_settled_before(&moved, &world->changes[(place - 1) / 2])) {
+        put_change(world, place, &world->changes[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    put_change(world, place, &moved);
+}
+
+static void lower_change(cal_world* world, int place) {
+    const cal_change moved = world->changes[place];
+    for (int below = 2 * place + 1; below < world->change_count; below = 2 * place + 1) {
+        if (below + 1 < world->change_count && is_settled_before(&world->changes[below + 1], &world->changes[below]))
+            below++;
+        if (!is_settled_before(&world->changes[below], &moved)) break;
+        put_change(world, place, &world->changes[below]);
+        place = below;
+    }
+    put_change(world, place, &moved);
+}
+
+cal_change* cal_find_change(const cal_world* world, int component) {
+    const int place = world->components[component].change;
+    if (place >= world->change_count || world->changes[place].component != component) return NULL;
+    return &world->changes[place];
+}
+
 cal_status cal_note_change(cal_world* world, int component, double time, cal_error* error) {
-    for (int i = 0; i < world->change_count; i++)
-        if (world->changes[i].component == component) {
-            world->changes[i].time = fmin(world->changes[i].time, time);
-            return CAL_OK;
-        }
+    cal_change* known = cal_find_change(world, component);
+    if (known != NULL) {
+        known->time = fmin(known->time, time);
+        lower_change(world, world->components[component].change);
+        return CAL_OK;
+    }
     if (!cal_grow((void**)&world->changes, &world->change_capacity, world->change_count, sizeof *world->changes))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-    world->changes[world->change_count++] = (cal_change){.component = component, .time = time, .reached = time};
+    world->changes[world->change_count] =
+        (cal_change){.component = component, .time = time, .reached = time, .order = world->change_order++};
+    lift_change(world, world->change_count++);
     return CAL_OK;
+}
+
+static cal_change take_latest_change(cal_world* world) {
+    const cal_change latest = world->changes[0], last = world->changes[--world->change_count];
+    if (world->change_count == 0) return latest;
+    put_change(world, 0, &last);
+    lower_change(world, 0);
+    return latest;
 }
 
 static bool push_link(cal_world* world, cal_state_ref link) {
@@ -283,13 +331,11 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         release_junction(world, knot.junction);
     }
     const cal_status status = cal_note_change(world, link.component, time, error);
-    for (int i = 0; status == CAL_OK && i < world->change_count; i++) {
-        cal_change* change = &world->changes[i];
-        if (change->component != link.component) continue;
-        change->reached = fmax(change->reached, reached);
-        change->deleted += deleted;
-    }
-    return status;
+    if (status != CAL_OK) return status;
+    cal_change* change = cal_find_change(world, link.component);
+    change->reached = fmax(change->reached, reached);
+    change->deleted += deleted;
+    return CAL_OK;
 }
 
 cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_error* error) {
@@ -337,12 +383,7 @@ cal_status cal_world_update_changed(cal_world* world, cal_error* error) {
     cal_pairs_gather(world);
     // The latest change first: of a pair of which both sides have changed, what is predicted last is from where the first one did.
     while (status == CAL_OK && world->change_count > 0) {
-        int latest = 0;
-        for (int i = 1; i < world->change_count; i++)
-            if (world->changes[i].time > world->changes[latest].time) latest = i;
-        const cal_change change = world->changes[latest];
-        memmove(world->changes + latest, world->changes + latest + 1,
-                (size_t)(--world->change_count - latest) * sizeof change);
+        const cal_change change = take_latest_change(world);
         status = settle_component(world, &change, error);
     }
     return cal_pairs_predict(world, status, error);

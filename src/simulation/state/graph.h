@@ -62,6 +62,7 @@ typedef struct cal_change {
     double time;
     double reached; // how far it had been computed, and in how many states: what the rollback threw away
     int deleted;
+    int64_t order; // which one of the world's it is
 } cal_change;
 
 // --- Queues ---------------------------------------------------------------------------------------------------------------
@@ -97,6 +98,8 @@ cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_err
 cal_status cal_rollback_to(cal_world* world, int component, double time, cal_error* error);
 // Notes that a component's motion changes from a time on.
 cal_status cal_note_change(cal_world* world, int component, double time, cal_error* error);
+// What is noted of a component and not settled yet; NULL: nothing.
+cal_change* cal_find_change(const cal_world* world, int component);
 // Gives everything that changed its new boxes, predictions and events.
 cal_status cal_world_update_changed(cal_world* world, cal_error* error);
 // Moves a component's own clock, and counts what that took.

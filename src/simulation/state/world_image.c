@@ -186,6 +186,7 @@ static cal_body_part part_of_body(const cal_world* world, int body) {
     const cal_sim_body* b = &world->bodies[body];
     cal_body_part part = {.box_end = b->box_end,
                           .hit_at = b->hit_at,
+                          .came = b->came,
                           .box_event = b->box_event,
                           .hits_at_time = b->hits_at_time,
                           .pairs = b->pairs,
@@ -199,6 +200,7 @@ static cal_body_part part_of_body(const cal_world* world, int body) {
 static void move_body(cal_image* image, cal_body_part* part) {
     cal_image_number(image, &part->box_end);
     cal_image_number(image, &part->hit_at);
+    cal_image_number(image, &part->came);
     cal_image_int(image, &part->box_event);
     cal_image_int(image, &part->hits_at_time);
     if (cal_image_list(image, (void**)&part->pairs, &part->pair_count, &part->pair_capacity, 0, sizeof *part->pairs))
@@ -388,6 +390,7 @@ static void take_body(cal_world* world, int number, cal_body_part* part) {
     cal_free(body->pairs);
     body->box_end = part->box_end, body->box_event = part->box_event;
     body->past_from = (double)NAN;
+    body->came = part->came;
     body->hit_at = part->hit_at, body->hits_at_time = part->hits_at_time;
     body->pairs = part->pairs, body->pair_count = part->pair_count, body->pair_capacity = part->pair_capacity;
     part->pairs = NULL;
@@ -448,6 +451,7 @@ static void take_over(cal_world* world, cal_world_parts* p) {
     for (int i = 0; i < world->multibody_count; i++)
         if (p->multibodies[i].identity != 0) take_multibody(world->multibodies[i], &p->multibodies[i]);
     cal_world_set_rate(world); // of what there is now, and so on
+    world->smallest_count = 0;
     (void)cal_world_set_speeds(world);
     cal_world_count_bodies(world);
     world->rebuilt = true; // each rank may have made the image of a world of its own, and be among ranks only later

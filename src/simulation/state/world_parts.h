@@ -6,7 +6,7 @@
 
 // What of a body changes.
 typedef struct cal_body_part {
-    double box_end, hit_at;
+    double box_end, hit_at, came;
     int box_event, hits_at_time;
     int* pairs;
     int pair_count, pair_capacity;

@@ -301,7 +301,8 @@ static bool are_bodies_sound(const cal_world_parts* p, const cal_world* own) {
     for (int i = 0; i < own->body_count; i++) {
         const cal_body_part* body = &p->bodies[i];
         if (body->identity == 0) continue;
-        if (isnan(body->box_end) || isnan(body->hit_at) || !cal_is_count(body->hits_at_time)) return false;
+        if (isnan(body->box_end) || isnan(body->hit_at) || isnan(body->came) || !cal_is_count(body->hits_at_time))
+            return false;
         for (int k = 0; body->boxed && k < 3; k++)
             if (!(body->box.low[k] <= body->box.high[k])) return false;
     }
