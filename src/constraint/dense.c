@@ -81,7 +81,21 @@ void cal_dense_solve(const double* L, int n, double* x) {
     cal_dense_upper(L, n, x);
 }
 
+// The same of all vectors, whose divisions do not wait for each other.
+CAL_WIDE static void lower_vectors(const double* restrict L, int n, double* restrict x) {
+    for (int k = 0; k < n; k++) {
+        const double* column = L + k * n;
+        double factor[CAL_DENSE_VECTORS];
+        for (int m = 0; m < CAL_DENSE_VECTORS; m++) factor[m] = x[m * n + k] /= column[k];
+        for (int m = 0; m < CAL_DENSE_VECTORS; m++) {
+            double* restrict own = x + m * n;
+            const double f = factor[m];
+            for (int i = k + 1; i < n; i++) own[i] -= f * column[i];
+        }
+    }
+}
+
 void cal_dense_solve_vectors(const double* L, int n, double* x) {
-    for (int m = 0; m < CAL_DENSE_VECTORS; m++) cal_dense_lower(L, n, x + m * n);
+    lower_vectors(L, n, x);
     upper_of(L, n, CAL_DENSE_VECTORS, x);
 }

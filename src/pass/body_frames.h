@@ -178,6 +178,18 @@ CAL_DEVICE static inline void cal_move_node(const cal_node* node, const cal_worl
     }
 }
 
+// The same of where it is, and nothing of how fast.
+static inline void cal_move_node_there(const cal_node* node, const cal_world_motion* parent, const double* q,
+                                       cal_world_motion* own) {
+    static const cal_world_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
+    double rotation[9], arm[3];
+    if (node->parent < 0) parent = &ground;
+    cal_place_node(node, q, rotation, arm);
+    cal_multiply33(parent->rotation, rotation, own->rotation);
+    cal_rotate3(parent->rotation, arm, arm);
+    for (int i = 0; i < 3; i++) own->position[i] = parent->position[i] + arm[i];
+}
+
 // The frame of a body in the world, from the motion of the node that carries it; NULL: the ground does.
 static inline void cal_mounted_pose(const cal_mount* mount, const cal_world_motion* carrier, double pose[7]) {
     if (carrier == NULL) {

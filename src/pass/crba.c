@@ -63,29 +63,44 @@ static void write_row(const cal_context* context, int n, int degree) {
     }
 }
 
-static void compose(const cal_context* context, int column) {
+// The composite inertia of a node, and its rows of M.
+static void compose_node(const cal_context* context, int n) {
     const cal_model* model = context->model;
+    const cal_node* node = &model->nodes[n];
+    composite* own = cal_node_workspace(context, n, CAL_DOUBLES(composite));
+    own->mass = node->mass;
+    memcpy(own->moment, node->moment, sizeof own->moment);
+    memcpy(own->second, node->second_moment, sizeof own->second);
+    for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c))
+        add_child(own, cal_node_workspace(context, c, CAL_DOUBLES(composite)));
+    for (int k = 0; k < cal_kind_v(node->kind); k++) write_row(context, n, k);
+}
+
+static void compose(const cal_context* context, int column) {
     const cal_layout* layout = context->layout;
     const cal_column* run = &layout->columns[column];
     cal_joint_forces(context, column);
     for (int n = run->first_block + run->block_count - 1; n >= run->first_block; n--) {
-        const cal_node* node = &model->nodes[n];
-        composite* own = cal_node_workspace(context, n, CAL_DOUBLES(composite));
-        double bias[6];
+        double bias[6], *right_side = cal_node_qdd(context, n);
         cal_newton_euler_force(context, n, CAL_DOUBLES(composite), bias);
-
-        own->mass = node->mass;
-        memcpy(own->moment, node->moment, sizeof own->moment);
-        memcpy(own->second, node->second_moment, sizeof own->second);
-        for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c))
-            add_child(own, cal_node_workspace(context, c, CAL_DOUBLES(composite)));
-
-        double* right_side = cal_node_qdd(context, n);
-        for (int k = 0; k < cal_kind_v(node->kind); k++) {
-            write_row(context, n, k);
+        compose_node(context, n);
+        for (int k = 0; k < cal_kind_v(context->model->nodes[n].kind); k++)
             right_side[k] = context->force[layout->block_v[n] + k] - bias[k];
-        }
     }
+}
+
+// M alone needs no velocities, forces or factors.
+static void place(const cal_context* context, int column) {
+    const cal_column* run = &context->layout->columns[column];
+    for (int n = run->first_block; n < run->first_block + run->block_count; n++) {
+        composite* own = cal_node_workspace(context, n, CAL_DOUBLES(composite));
+        cal_place_node(&context->model->nodes[n], cal_node_q(context, n), own->motion.rotation, own->motion.offset);
+    }
+}
+
+static void compose_alone(const cal_context* context, int column) {
+    const cal_column* run = &context->layout->columns[column];
+    for (int n = run->first_block + run->block_count - 1; n >= run->first_block; n--) compose_node(context, n);
 }
 
 // M = L Lᵀ, rows of L; false when M is not positive definite.
@@ -178,4 +193,30 @@ const cal_program cal_program_crba = {
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL | 1u << CAL_MASS,
     .passes = passes,
     .pass_count = 3,
+};
+
+static const cal_pass mass_passes[] = {
+    {
+        .name = "mass.place",
+        .direction = CAL_OUTBOUND,
+        .kernels = {place},
+        .crosses = 1,
+        .cost = {.flops = 45, .bytes = sizeof(cal_node) + 12 * sizeof(double)},
+    },
+    {
+        .name = "mass.composite",
+        .direction = CAL_INBOUND,
+        .kernels = {compose_alone},
+        .crosses = CAL_SPATIAL_DOUBLES + 10,
+        .cost = {.flops = 236, .bytes = 3 * sizeof(composite)},
+    },
+};
+
+const cal_program cal_program_mass = {
+    .name = "mass",
+    .help = "mass matrix by composite rigid bodies, to the bits of crba",
+    .node_doubles = CAL_DOUBLES(composite),
+    .fields = 1u << CAL_Q | 1u << CAL_MASS,
+    .passes = mass_passes,
+    .pass_count = 2,
 };

@@ -119,6 +119,8 @@ typedef struct cal_program {
 
 extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_assembly, cal_program_rnea,
     cal_program_crba, cal_program_kinematics, cal_program_energy;
+// What crba has of M, without forward dynamics, and kinematics of where bodies are, without how fast; in no list.
+extern const cal_program cal_program_mass, cal_program_places;
 // NULL when there is none of that name.
 const cal_program* cal_find_program(const char* name);
 

@@ -173,6 +173,10 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     *out = NULL;
     const cal_program* program = def->program;
     const cal_machine_ops* ops = def->machine->ops;
+    if (program->fields & 1u << CAL_MASS && def->model->v_count > 20000)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba",
+                        def->model->v_count);
     if (def->machine->device && program->solves && cal_model_has_coupled_forces(def->model))
         return cal_fail(
             error, CAL_NOT_AVAILABLE,
@@ -232,9 +236,6 @@ cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorit
             error, CAL_BAD_ARGUMENT,
             "there is no algorithm '%s'; there are aba, armstrong, assembly, rnea, crba, kinematics, energy",
             algorithm ? algorithm : "(null)");
-    if (program->fields & 1u << CAL_MASS && model->v_count > 20000)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba", model->v_count);
     if (program->accepts) {
         const cal_status status = program->accepts(model, error);
         if (status != CAL_OK) return status;

@@ -20,9 +20,9 @@ cal_status cal_change_begin(cal_world* world, int body, int* component, cal_erro
                         "%s has not begun to move: advance first, to the present time at least",
                         cal_body_name_at(world, body, name, sizeof name));
     *component = cal_body_component(world, body, world->time);
-    if (world->bodies[body].multibody >= 0)
-        cal_multibody_note_change(world->multibodies[world->bodies[body].multibody], world->time);
-    status = cal_begin_segment(world, *component, world->time, error);
+    if (world->bodies[body].component >= 0)
+        cal_component_note_change(&world->components[world->bodies[body].component], world->time);
+    status = cal_begin_forced(world, *component, world->time, error);
     if (status != CAL_OK) world->failed = status;
     return status;
 }

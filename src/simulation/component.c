@@ -229,6 +229,7 @@ static const cal_component_ops group = {.kind = CAL_GROUP,
                                         .room = group_room,
                                         .locate = cal_group_locate,
                                         .begin = cal_group_begin,
+                                        .begin_forced = cal_group_begin_forced,
                                         .changed = cal_group_changed,
                                         .refresh = no_refresh,
                                         .members = group_members,
@@ -276,13 +277,37 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride, int
     return -1;
 }
 
-cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error) {
-    if (component < 0) return CAL_OK;
+typedef cal_status begin_function(cal_world* world, int component, double time, cal_error* error);
+
+static cal_status begin(cal_world* world, int component, begin_function* how, double time, cal_error* error) {
     cal_component_mark_used(world, component, time);
     world->beginning = component + 1, world->begins = time;
-    const cal_status status = world->components[component].ops->begin(world, component, time, error);
+    const cal_status status = how(world, component, time, error);
     world->beginning = 0;
     return status;
+}
+
+cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error) {
+    if (component < 0) return CAL_OK;
+    return begin(world, component, world->components[component].ops->begin, time, error);
+}
+
+cal_status cal_begin_forced(cal_world* world, int component, double time, cal_error* error) {
+    if (component < 0) return CAL_OK;
+    const cal_component_ops* ops = world->components[component].ops;
+    return begin(world, component, ops->begin_forced != NULL ? ops->begin_forced : ops->begin, time, error);
+}
+
+void cal_component_note_change(cal_component* c, double time) {
+    if (time > c->changed && c->changed > 0.0) c->pause = time - c->changed;
+    c->changed = time;
+}
+
+// Who is changed from outside again and again, by a loop that controls it, will be after as long again; who is not, after as long as it was not.
+double cal_component_next_change(const cal_component* c, double time) {
+    const double since = time - c->changed;
+    if (!(c->pause > 0.0)) return (double)INFINITY;
+    return time + (since < c->pause ? c->pause - since : since);
 }
 
 cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error) {

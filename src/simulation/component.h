@@ -37,6 +37,8 @@ typedef struct cal_component {
     uint64_t told;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;
+    // When it was changed from outside last, and how long that was after the time before, s; 0: it was not.
+    double changed, pause;
 } cal_component;
 
 // Where the numbers of what a body belongs to are in a state: q, v, and what the user set.
@@ -72,6 +74,8 @@ typedef struct cal_component_ops {
 
     // A new motion from a time on, with the numbers that hold there; what came after is rolled back.
     cal_status (*begin)(cal_world* world, int component, double time, cal_error* error);
+    // The same where forces change and nothing else does; NULL: it makes no difference.
+    cal_status (*begin_forced)(cal_world* world, int component, double time, cal_error* error);
     // Its motion is another one from a time on: new boxes, predictions and events.
     cal_status (*changed)(cal_world* world, int component, double time, cal_error* error);
     // The numbers of its newest state were changed.
@@ -136,6 +140,11 @@ static inline bool cal_component_has_ended(const cal_component* c) {
 // Its motion begins anew at a time, with the numbers that hold there; what came after is rolled back. To be settled by the
 // caller. Nothing for −1.
 cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error);
+// The same where forces are about to change, from outside, and nothing else.
+cal_status cal_begin_forced(cal_world* world, int component, double time, cal_error* error);
+// Something is changed from outside at a time: driven, pushed or connected; and when it is likely to be changed next, after a time.
+void cal_component_note_change(cal_component* component, double time);
+double cal_component_next_change(const cal_component* component, double time);
 // An integration step ends at a time, as in the loops that stop everybody: the state there is stored, and the motion goes on
 // from it.
 cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error);

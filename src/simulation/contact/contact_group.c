@@ -126,7 +126,7 @@ double cal_group_horizon(const cal_world* world, int component) {
 
 // --- Motion -------------------------------------------------------------------------------------------------------------------
 
-static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_memory; }
+static int arrival_time(const cal_contact_group* g) { return g->at_arrival + g->at_rest + CAL_ARRIVAL_TIME; }
 
 cal_group_span cal_group_span_at(const cal_world* world, int component, double time) {
     const cal_contact_group* g = group_of(world, component);
@@ -171,8 +171,10 @@ void cal_group_arrive(cal_world* world, int component) {
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);
     const double end = cal_saved_state_at(queue, queue->tail - 1)->time;
-    memcpy(data + g->at_arrival, data, (size_t)g->at_memory * sizeof *data);
+    memcpy(data + g->at_arrival, data, (size_t)g->at_rest * sizeof *data);
     data[arrival_time(g)] = end;
+    data[g->at_arrival + g->at_rest + CAL_ARRIVAL_BEGIN] = data[g->at_rest + CAL_REST_BEGIN];
+    data[g->at_arrival + g->at_rest + CAL_ARRIVAL_END] = data[g->at_rest + CAL_REST_END];
     if (queue->tail - queue->head < 2) return;
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time;
     const cal_group_span s = {.from = cal_data_at(queue, queue->tail - 2),
@@ -249,8 +251,8 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     out->until = s.end;
     out->begin = cal_saved_state_at(&world->components[component].queue, s.number)->time;
     out->still = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
-    if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
-    out->end = s.to[g->at_memory];   // when it arrives there
+    if (s.to == NULL) return CAL_OK;                // nothing moves, or nobody knows yet: boxes end here
+    out->end = s.to[g->at_rest + CAL_ARRIVAL_TIME]; // when it arrives there
     const int number = unit_of(world, g, body),
               place = g->units[number].first_body + cal_group_body_of_unit(world, body);
     const cal_member_span own = cal_group_member_span(g, number, &s);
@@ -525,7 +527,7 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
         *stride += g->units[i].extras_count;
     }
     g->at_arrival = *stride;
-    g->at_bounds = arrival_time(g) + 1;
+    g->at_bounds = g->at_arrival + g->at_rest + CAL_ARRIVAL_NUMBERS;
     *stride = g->at_bounds;
     for (int i = 0; i < member_count; i++) *stride += CAL_BODY_BOUNDS * g->units[i].body_count;
     return g;

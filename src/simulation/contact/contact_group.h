@@ -13,8 +13,8 @@
 //               states bodies follow cubics, or straight lines where forces jumped
 //
 // A state's numbers: q, v, the bow of the way to it (group.h), what the integrator remembers, numbers about rest and the interval between checks that the state is
-// in, and for each member what the user set. Then how it was come to: q, v and bow as the step before it gave them, which an impulse at
-// this state does not change, and bounds of the motion of all members in that step.
+// in, and for each member what the user set. Then how it was come to: q, v, bow and what the integrator remembered as the step before it gave them, which
+// an impulse at this state does not change, and bounds of the motion of all members in that step.
 #pragma once
 #include "base/error.h"
 #include "simulation/body.h"
@@ -68,7 +68,7 @@ typedef struct cal_contact_group {
     size_t memory_count;
     int at_v, at_bow, at_memory, at_rest; // in a state
     int at_arrival,
-        at_bounds; // the end of the curve that leads to a state: q, v, bow, time; bounds of the motion on it
+        at_bounds; // the end of the curve that leads to a state: q, v, bow, memory, times; bounds of the motion on it
     int check_event, step_event;
     int last_contacts;
     bool restless; // touches something that is driven, or has joints that are
@@ -110,6 +110,9 @@ enum {
     CAL_REST_NUMBERS
 };
 
+// Numbers of how a state was come to, after those up to at_rest: when, and between which times the step went.
+enum { CAL_ARRIVAL_TIME, CAL_ARRIVAL_BEGIN, CAL_ARRIVAL_END, CAL_ARRIVAL_NUMBERS };
+
 // turning: how it is turned matters.
 cal_status cal_group_motion(cal_world* world, int component, int body, double from, double time, bool turning,
                             cal_motion* out);
@@ -133,6 +136,8 @@ cal_flows* cal_group_flows(const cal_world* world, int component, double* data);
 cal_status cal_group_flowed(cal_world* world, int component, double time, cal_flows* out);
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
+// The same where forces change, from outside, and nothing else: who is near whom, checks and what the integrator knows stay as they are.
+cal_status cal_group_begin_forced(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error);
 // The two bodies of a pair stay in contact from a time on, at which both have a new motion already; and those of other pairs of the same
 // multibodies with what does not move by itself.

@@ -1,6 +1,7 @@
 // The convex problem of a step; see contact_problem.h.
 #include "simulation/contact/contact_problem.h"
 #include "base/finite.h"
+#include "base/wide.h"
 #include "math/vector.h"
 #include "simulation/contact/contact_sweeps.h"
 #include <string.h>
@@ -109,22 +110,33 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     return p->mass != NULL && p->mass_factor != NULL && begin_loops(p, arena) && begin_resistances(p, arena);
 }
 
+// Some rows of M x, of M that is symmetric to the bit: columns are rows, and sums of rows go side by side, each in the order of its columns.
+enum { SIDE_BY_SIDE = 32 };
+CAL_WIDE static void times_symmetric(const double* restrict M, int n, int first, int count, const double* restrict x,
+                                     double row[restrict SIDE_BY_SIDE]) {
+    memset(row, 0, SIDE_BY_SIDE * sizeof *row);
+    if (count == SIDE_BY_SIDE)
+        for (int c = 0; c < n; c++)
+            for (int k = 0; k < SIDE_BY_SIDE; k++) row[k] += M[c * n + first + k] * x[c];
+    else
+        for (int c = 0; c < n; c++)
+            for (int k = 0; k < count; k++) row[k] += M[c * n + first + k] * x[c];
+}
+
 double cal_problem_times_mass(const cal_problem* p, const double* x, double* out) {
     double sum = 0.0;
     for (int i = 0; i < p->group->unit_count; i++) {
         const int n = p->size[i];
         const double *M = p->mass + p->mass_at[i], *mine = x + p->first[i];
         const bool diagonal = p->diagonal_mass[i];
-        // Each row is a chain of sums; four go side by side.
-        for (int r = 0; r < n; r += 4) {
-            const int rows = n - r < 4 ? n - r : 4;
-            double row[4] = {0.0};
+        for (int r = 0; r < n; r += SIDE_BY_SIDE) {
+            const int rows = n - r < SIDE_BY_SIDE ? n - r : SIDE_BY_SIDE;
+            double row[SIDE_BY_SIDE] = {0.0};
             if (diagonal)
                 for (int k = 0; k < rows; k++) row[k] += M[(r + k) * n + r + k] * mine[r + k];
-            else if (rows == 4)
-                for (int c = 0; c < n; c++)
-                    for (int k = 0; k < 4; k++) row[k] += M[(r + k) * n + c] * mine[c];
-            else
+            else if (p->resistance[i] == NULL)
+                times_symmetric(M, n, r, rows, mine, row);
+            else // what resists is symmetric but for rounding
                 for (int k = 0; k < rows; k++)
                     for (int c = 0; c < n; c++) row[k] += M[(r + k) * n + c] * mine[c];
             for (int k = 0; k < rows; k++) {

@@ -97,12 +97,20 @@ static cal_group_interval interval_of(const cal_world* world, int component) {
     return (cal_group_interval){from, to, from};
 }
 
-// The integrator's steps to the end of an interval, a state for each: all of them, or one of a large group, which is then hit before
-// the next one more often than not. interval->time: how far they came.
+// When something is likely to change from outside what acts on a member.
+static double next_change(const cal_world* world, const cal_contact_group* g, double time) {
+    double next = (double)INFINITY;
+    for (int i = 0; i < g->group.unit_count; i++)
+        next = fmin(next, cal_component_next_change(&world->components[g->members[i]], time));
+    return next;
+}
+
+// The integrator's steps to the end of an interval, a state for each: all of them; those to where a loop that controls a member is likely to change
+// it next; or one of a large group, which is then hit before the next one more often than not. interval->time: how far they came.
 static cal_status push_steps(cal_world* world, int component, cal_group_interval* way, cal_error* error) {
     cal_group_interval interval = *way;
     const cal_contact_group* g = world->components[component].group;
-    double* trial = cal_allocate((size_t)g->at_arrival, sizeof *trial);
+    double *trial = cal_allocate((size_t)g->at_arrival, sizeof *trial), change = next_change(world, g, way->time);
     cal_status status = trial != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     for (int steps = 0; status == CAL_OK && interval.time < interval.end; steps++) {
         if (steps == MOST_STEPS)
@@ -118,7 +126,7 @@ static cal_status push_steps(cal_world* world, int component, cal_group_interval
         cal_saved_state_at(queue, queue->tail - 1)->time = interval.time;
         rest[CAL_REST_BEGIN] = interval.begin, rest[CAL_REST_END] = interval.end, rest[CAL_REST_CHECKED] = 0.0;
         cal_group_arrive(world, component);
-        if (g->group.unit_count > CAL_GROUP_LARGE) break;
+        if (g->group.unit_count > CAL_GROUP_LARGE || interval.time >= change) break;
     }
     cal_free(trial);
     *way = interval;
@@ -162,59 +170,6 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     return go_on(world, made >= 0 ? made : component, error);
 }
 
-// The way to a group's state after a time, which begins before that: NULL where there is none. To be freed.
-static cal_status copy_way(const cal_world* world, int component, double time, double** out) {
-    const cal_contact_group* g = world->components[component].group;
-    const cal_queue* queue = &world->components[component].queue;
-    const int64_t n = cal_queue_find(queue, time);
-    *out = NULL;
-    if (n < queue->head || n + 1 >= queue->tail || cal_saved_state_at(queue, n)->time == time ||
-        cal_data_at(queue, n)[g->at_rest + CAL_REST_ASLEEP] != 0.0)
-        return CAL_OK;
-    const size_t count = (size_t)(queue->stride - g->at_arrival);
-    *out = cal_allocate(count, sizeof **out);
-    if (*out == NULL) return CAL_NO_MEMORY;
-    memcpy(*out, cal_data_at(queue, n + 1) + g->at_arrival, count * sizeof **out);
-    return CAL_OK;
-}
-
-// The newest state has begun in between, with some numbers; way: how it was reached, NULL: from the state before.
-static void begin_between(cal_world* world, int component, const double* numbers, const double* way, bool straight,
-                          const cal_flows* flows) {
-    const cal_contact_group* g = world->components[component].group;
-    const cal_queue* queue = &world->components[component].queue;
-    double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-    memcpy(data, numbers, (size_t)(g->at_v + g->group.v_count) * sizeof *data);
-    *cal_group_flows(world, component, data) = *flows;
-    rest[CAL_REST_STRAIGHT] = straight ? 1.0 : 0.0;
-    cal_group_arrive(world, component);
-    if (way != NULL) memcpy(data + g->at_arrival, way, (size_t)(queue->stride - g->at_arrival) * sizeof *data);
-    rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
-    rest[CAL_REST_BEGIN] = rest[CAL_REST_END] = 0.0;
-}
-
-// What was predicted for a group comes from the motion between its states; so a state that begins in between is on that motion,
-// and not on an integration of its own, which would come to another place than the one that was looked at. The way there stays the one that it was,
-// to the last bit: another domain may still ask where a member was.
-cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error) {
-    const cal_contact_group* g = world->components[component].group;
-    double *numbers = cal_allocate((size_t)(g->at_v + g->group.v_count), sizeof *numbers), *way = NULL;
-    if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-    const bool straight = cal_group_goes_straight(world, component, time);
-    cal_flows flows = {0};
-    cal_status status = cal_group_state(world, component, time, numbers);
-    if (status == CAL_OK) status = cal_group_flowed(world, component, time, &flows);
-    if (status == CAL_OK) status = copy_way(world, component, time, &way);
-    if (status != CAL_OK) status = cal_fail(error, status, "a contact group cannot be followed to %g s", time);
-    if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
-    if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
-        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    if (status == CAL_OK) begin_between(world, component, numbers, way, straight, &flows);
-    cal_free(numbers);
-    cal_free(way);
-    return status;
-}
-
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error) {
     cal_component* c = &world->components[component];
     if (c->queue.tail == c->queue.head) { // its beginning was undone
@@ -228,7 +183,8 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
     const double now = cal_group_is_asleep(world, component) ? fmax(last->time, time) : last->time;
     const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : now;
     const double* rest = data + c->group->at_rest;
-    const bool checked = last->kind != CAL_STEP || rest[CAL_REST_CHECKED] != 0.0 || last->time < rest[CAL_REST_END];
+    const bool has_none = last->kind != CAL_STEP && rest[CAL_REST_BEGIN] == rest[CAL_REST_END], // interval
+        checked = has_none || rest[CAL_REST_CHECKED] != 0.0 || last->time < rest[CAL_REST_END];
     cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next,
                         order_of(world, component));
     cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY,

@@ -213,7 +213,9 @@ static bool sweep_flight(const cal_world* world, int body, double from, double t
 static cal_status hold_longer(cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
-    if (part->component < 0 || cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
+    // Links join no group by being near: they are hit.
+    if (part->component < 0 || !cal_body_ops(world, body)->single) return CAL_OK;
+    if (cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fall = 0.5 * g * interval * interval;
     cal_status status = join_ahead(world, body, to, true, fall, 0.0, box);
     double turn = 0.0;

@@ -221,22 +221,10 @@ double cal_multibody_next_callback(const cal_world* world, int component) {
     return next;
 }
 
-void cal_multibody_note_change(cal_multibody* m, double time) {
-    if (time > m->changed && m->changed > 0.0) m->pause = time - m->changed;
-    m->changed = time;
-}
-
-// Who is changed from outside again and again, by a loop that controls it, will be after as long again; who is not, after as long as it was not.
-static double next_change(const cal_multibody* m, double time) {
-    const double since = time - m->changed;
-    if (!(m->pause > 0.0)) return (double)INFINITY;
-    return time + (since < m->pause ? m->pause - since : since);
-}
-
 double cal_multibody_room(const cal_world* world, int component, double time) {
     // A little beyond the callback, or the change, which makes new boxes: what ends with it would be made twice.
-    const double next =
-        fmin(cal_multibody_next_callback(world, component), next_change(world->components[component].multibody, time)) -
-        time;
+    const double next = fmin(cal_multibody_next_callback(world, component),
+                             cal_component_next_change(&world->components[component], time)) -
+                        time;
     return fmin(LONGEST_BOX * world->window, fmax(next, 0.0) + BEYOND_CALLBACK * world->window);
 }

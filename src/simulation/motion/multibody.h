@@ -35,8 +35,6 @@ int cal_multibody_extras(const cal_world* world, int component); // numbers from
 cal_group_member cal_multibody_member(const cal_world* world, int component);
 // When the next callback that may change its motion comes; infinite when there is none.
 double cal_multibody_next_callback(const cal_world* world, int component);
-// It is changed from outside at a time: driven, pushed or connected.
-void cal_multibody_note_change(struct cal_multibody* m, double time);
 // How far ahead it is worth computing: not beyond the next callback, nor beyond when it is likely to be changed from outside.
 double cal_multibody_room(const cal_world* world, int component, double time);
 // How much of a length from a time on is worth computing before anybody comes to it: not more steps than can be kept.

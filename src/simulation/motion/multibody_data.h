@@ -33,13 +33,14 @@ typedef struct cal_multibody_model {
     const cal_multibody* current; // whose motion a system holds, and after which of its states; NULL: nobody's
     int64_t current_number;
     cal_machine* machine; // of what follows: one core
-    cal_plan *aba, *crba, *kinematics, *energy;
-    cal_state *aba_state, *crba_state, *kinematics_state, *energy_state;
+    cal_plan *aba, *inertial, *kinematics, *energy;
+    cal_state *aba_state, *inertial_state, *kinematics_state, *energy_state;
     cal_push_paths paths;
     int q_count, v_count, body_count;
     int* path;                // of a node, from it to the root
     double *poses, *placed_q; // 7 a body, of the last kinematics, and its q
-    bool placed;
+    double* weighed_q;        // of the last mass matrix
+    bool placed, weighed;
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
     double* work;          // 12 (q + v)
@@ -90,8 +91,6 @@ struct cal_multibody {
     cal_outer_force* pushes; // since the committed time
     int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
-    double changed,
-        pause; // when it was changed from outside last, and how long that was after the time before, s; 0: it was not
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays

@@ -14,13 +14,13 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     if (e == NULL || --e->references > 0) return;
     for (int i = 0; i < CAL_FLIGHT_SYSTEMS; i++) cal_system_destroy(e->systems[i]);
     cal_state_destroy(e->aba_state);
-    cal_state_destroy(e->crba_state);
+    cal_state_destroy(e->inertial_state);
     cal_state_destroy(e->kinematics_state);
     cal_state_destroy(e->energy_state);
     cal_push_paths_destroy(&e->paths);
     cal_plan_destroy(e->energy);
     cal_plan_destroy(e->aba);
-    cal_plan_destroy(e->crba);
+    cal_plan_destroy(e->inertial);
     cal_plan_destroy(e->kinematics);
     cal_machine_destroy(e->machine);
     cal_loops_destroy(e);
@@ -28,6 +28,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_free(e->path);
     cal_free(e->poses);
     cal_free(e->placed_q);
+    cal_free(e->weighed_q);
     cal_free(e->jacobian);
     cal_free(e->mass);
     cal_free(e->factor);
@@ -112,6 +113,7 @@ static bool allocate(cal_multibody_model* e) {
     e->path = cal_allocate((size_t)e->model->node_count + 1, sizeof *e->path);
     e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
     e->placed_q = cal_allocate(q + 1, sizeof(double));
+    e->weighed_q = cal_allocate(q + 1, sizeof(double));
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
@@ -120,9 +122,15 @@ static bool allocate(cal_multibody_model* e) {
     e->length_at = cal_allocate(q + v + 1, sizeof *e->length_at);
     e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
     e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));
-    return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL &&
-           e->factor != NULL && e->work != NULL && e->scale != NULL && e->length_at != NULL && e->drive != NULL &&
-           e->inputs != NULL;
+    return e->path != NULL && e->poses != NULL && e->placed_q != NULL && e->weighed_q != NULL && e->jacobian != NULL &&
+           e->mass != NULL && e->factor != NULL && e->work != NULL && e->scale != NULL && e->length_at != NULL &&
+           e->drive != NULL && e->inputs != NULL;
+}
+
+static cal_status plan(const cal_multibody_model* e, const cal_model* model, const cal_program* program, cal_plan** out,
+                       cal_error* error) {
+    const cal_plan_def def = {.model = model, .program = program, .machine = e->machine, .copies = 1};
+    return cal_plan_create_def(&def, out, error);
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
@@ -137,13 +145,13 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
     model = e->model;
     if (status == CAL_OK) status = cal_machine_serial(1, &e->machine, error);
     if (status == CAL_OK) status = cal_plan_create(model, "aba", e->machine, &e->aba, error);
-    if (status == CAL_OK) status = cal_plan_create(model, "crba", e->machine, &e->crba, error);
-    if (status == CAL_OK) status = cal_plan_create(model, "kinematics", e->machine, &e->kinematics, error);
+    if (status == CAL_OK) status = plan(e, model, &cal_program_mass, &e->inertial, error);
+    if (status == CAL_OK) status = plan(e, model, &cal_program_places, &e->kinematics, error);
     if (status == CAL_OK) status = cal_plan_create(model, "energy", e->machine, &e->energy, error);
     if (status == CAL_OK) status = create_systems(world, e, error);
     if (status == CAL_OK) {
         status = cal_state_create(e->aba, &e->aba_state);
-        if (status == CAL_OK) status = cal_state_create(e->crba, &e->crba_state);
+        if (status == CAL_OK) status = cal_state_create(e->inertial, &e->inertial_state);
         if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
         if (status == CAL_OK) status = cal_state_create(e->energy, &e->energy_state);
         if (status == CAL_OK) status = cal_loops_create(e);
@@ -205,9 +213,15 @@ cal_status cal_multibody_model_energy(cal_multibody_model* e, const double* q, c
 }
 
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out) {
-    cal_status status = cal_state_set(e->crba_state, CAL_Q, q);
-    if (status == CAL_OK) status = cal_plan_execute(e->crba, e->crba_state, NULL);
-    return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
+    const size_t size = (size_t)e->q_count * sizeof *q;
+    if (!e->weighed || !cal_same_bits(e->weighed_q, q, size)) {
+        cal_status status = cal_state_set(e->inertial_state, CAL_Q, q);
+        if (status == CAL_OK) status = cal_plan_execute(e->inertial, e->inertial_state, NULL);
+        if (status != CAL_OK) return status;
+        e->weighed = true;
+        memcpy(e->weighed_q, q, size);
+    }
+    return cal_state_get(e->inertial_state, CAL_MASS, out);
 }
 
 cal_status cal_multibody_model_scale(cal_multibody_model* e) {

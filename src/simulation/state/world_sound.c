@@ -50,8 +50,11 @@ bool cal_group_sound(const cal_world* world, int component, const cal_saved_stat
     const double* data = (const double*)(const void*)(state + 1);
     const cal_component* c = &world->components[component];
     const cal_contact_group* g = c->group;
-    return cal_all_finite(data, g->at_memory) && cal_all_finite(data + g->at_rest, c->queue.stride - g->at_rest) &&
-           world->group_ops->sound(&g->group, data + g->at_memory);
+    const double* arrival = data + g->at_arrival;
+    return cal_all_finite(data, g->at_memory) && cal_all_finite(data + g->at_rest, g->at_arrival - g->at_rest) &&
+           world->group_ops->sound(&g->group, data + g->at_memory) && cal_all_finite(arrival, g->at_memory) &&
+           cal_all_finite(arrival + g->at_rest, c->queue.stride - g->at_arrival - g->at_rest) &&
+           world->group_ops->sound(&g->group, arrival + g->at_memory);
 }
 
 // --- Who is there -------------------------------------------------------------------------------------------------------------------
