@@ -383,6 +383,35 @@ static void inside_another_it_is_refused(void** state) {
     cal_world_destroy(world);
 }
 
+// What worlds commit overlaps by up to a millionth of a size, and so may a start, with nothing said about moving: a ball on a floor, one on that, and
+// one that comes later. What is deeper is refused.
+static void a_slight_overlap_is_a_start(void** state) {
+    (void)state;
+    static const double depths[] = {1e-14, 1e-11, 1e-9, 1e-8, 0.9e-7};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        cal_world* world = cal_test_world(NULL);
+        cal_test_add_floor(world);
+        const cal_body_id low = add_ball(world, "low", 0.0, 0.1 - depths[i], 0.1),
+                          high = add_ball(world, "high", 0.0, 0.3 - 2.0 * depths[i], 0.1);
+        cal_test_advance(world, 1.0);
+        cal_test_expect_below(fabs(height(world, low) - 0.1), 1.1e-7, "height", "a ball on a floor");
+        cal_test_expect_below(fabs(height(world, high) - 0.3), 4e-7, "height", "a ball on a ball");
+        const cal_body_id late = add_ball(world, "late", 1.0, 0.1 - depths[i], 0.1);
+        cal_test_advance(world, 2.0);
+        cal_test_expect_below(fabs(height(world, late) - 0.1), 1.1e-7, "height", "a ball that comes later");
+        cal_test_expect_below(fabs(height(world, low) - 0.1), 1.1e-7, "height", "a ball on a floor");
+        cal_world_destroy(world);
+    }
+    cal_world* world = cal_test_world(NULL);
+    cal_error error = {CAL_OK, ""};
+    cal_test_add_floor(world);
+    add_ball(world, "slight", 0.0, 0.1 - 1e-8, 0.1);
+    add_ball(world, "deep", 1.0, 0.1 - 2e-7, 0.1);
+    expect_line(cal_world_advance(world, 1.0, &error), &error, "1 pair of bodies overlaps at the start: ");
+    assert_null(strstr(error.text, "slight"));
+    cal_world_destroy(world);
+}
+
 // With `separate` what is new moves, and what was there does not; a wall through something that moves is refused.
 static void or_moved_apart(void** state) {
     (void)state;
@@ -773,6 +802,7 @@ int main(void) {
                                        cmocka_unit_test(stale_and_foreign_ids_are_errors),
                                        cmocka_unit_test(a_callback_may_not),
                                        cmocka_unit_test(inside_another_it_is_refused),
+                                       cmocka_unit_test(a_slight_overlap_is_a_start),
                                        cmocka_unit_test(or_moved_apart),
                                        cmocka_unit_test(before_the_first_advance),
                                        cmocka_unit_test(rollbacks_change_nothing),

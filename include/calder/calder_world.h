@@ -59,7 +59,7 @@ typedef struct cal_world_def {
     double restitution; ///< of every collision; negative: the larger one of the two shapes
     double friction;    ///< of every contact; negative: the larger one of the two shapes
     bool separate; ///< move bodies apart that overlap at the start, instead of refusing; those that cannot pass through
-                   ///< each other
+        ///< each other. Overlaps of up to a millionth of the smaller body, as worlds have themselves, are parted anyway
     /// For finding mistakes: after an event, with this probability, a component goes back to a time at random. What is
     /// committed stays the same to the bit.
     double forced_rollbacks;

@@ -23,7 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTED 1e-6                             // of a reach: the gap that --separate leaves
+// Of a reach: the gap that is left where bodies are moved apart. Nothing that a world commits overlaps by more, so that its states can be starts:
+// such overlaps are parted whether or not others may be.
+#define PARTED 1e-6
 static const double fall_between_checks = 0.05; // of a size
 #define CHECKS_PER_SECOND 100.0
 enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
@@ -31,7 +33,8 @@ enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
 
 typedef struct overlaps {
-    int count, stuck; // of which neither can be moved
+    int count, slight; // slight ones apart, where others are not moved
+    int stuck;         // of which neither can be moved
     double deepest;
     char text[160];
 } overlaps;
@@ -136,6 +139,11 @@ static cal_status look_at_listed(cal_world* world, bool move, const cal_first_lo
         const cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
         if (status != CAL_OK) return status;
         if (depth == 0.0) continue;
+        if (!move && depth <= PARTED * size) {
+            found->slight++;
+            found->deepest = fmax(found->deepest, depth);
+            continue;
+        }
         bool moved = true;
         cal_status done = move ? part_pair(world, pair, &gap, PARTED * size + depth, &moved, error) : CAL_OK;
         const bool ignored = done == CAL_OK && !moved && may_overlap(world, pair);
@@ -211,13 +219,14 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     const cal_status ignored_overlaps = leave_out_links(world, error);
     if (ignored_overlaps != CAL_OK) return ignored_overlaps;
     for (int round = 0;; round++) {
+        const bool move = world->def.separate || round > 0;
         cal_first_look* looks = cal_look_first(world, false);
-        cal_status status = look_for_overlaps(world, world->def.separate, looks, &found, error);
+        cal_status status = look_for_overlaps(world, move, looks, &found, error);
         cal_free(looks);
-        if (status != CAL_OK || found.count == 0) return status;
-        const bool refused = !world->def.separate || found.stuck > 0;
+        if (status != CAL_OK || found.count + found.slight == 0) return status;
+        const bool refused = (!move && found.count > 0) || found.stuck > 0;
         if (round == 0 && !refused) {
-            world->report.start_overlaps += found.count;
+            world->report.start_overlaps += found.count + found.slight;
             world->report.start_depth = fmax(world->report.start_depth, found.deepest);
         }
         if (refused && world->started)

@@ -508,9 +508,45 @@ static size_t count_stops(const cal_group* group) {
     return count;
 }
 
+// Keys that are not there would be looked for among all contacts, each time: sixteen bits for each contact say of nearly all of them that they
+// are not. Of a few a look at all is no slower.
+enum { FEW_CONTACTS = 64 };
+
+static size_t filter_words(int capacity) {
+    size_t words = 8;
+    while (4 * words < (size_t)capacity) words *= 2;
+    return words;
+}
+
+// The two bits of a key.
+static void find_bits(const cal_contact_cache* cache, uint64_t key, size_t bits[2]) {
+    const uint64_t mixed =
+        (key ^ key >> 32) *
+        UINT64_C(0x9E3779B97F4A7C15); // odd, the golden ratio: its high half depends on all of the key
+    const size_t mask = 64 * filter_words(cache->capacity) - 1;
+    bits[0] = (size_t)(mixed >> 40) & mask, bits[1] = (size_t)(mixed >> 16 & 0xFFFFFF) & mask;
+}
+
+static void list_keys(cal_contact_cache* cache) {
+    if (cache->count <= FEW_CONTACTS) return;
+    memset(cache->known, 0, filter_words(cache->capacity) * sizeof *cache->known);
+    for (int i = 0; i < cache->count; i++) {
+        size_t bits[2];
+        find_bits(cache, cache->contacts[i].key, bits);
+        for (int k = 0; k < 2; k++) cache->known[bits[k] / 64] |= UINT64_C(1) << bits[k] % 64;
+    }
+}
+
+static bool may_have(const cal_contact_cache* cache, uint64_t key) {
+    if (cache->count <= FEW_CONTACTS) return true;
+    size_t bits[2];
+    find_bits(cache, key, bits);
+    return (cache->known[bits[0] / 64] >> bits[0] % 64 & cache->known[bits[1] / 64] >> bits[1] % 64 & 1) != 0;
+}
+
 size_t cal_contact_cache_count(const cal_group* group, int contacts) {
     return (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double)) + 7 * (size_t)group->body_count +
-           count_stops(group);
+           filter_words(contacts) + count_stops(group);
 }
 
 bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, int capacity, cal_group_report* report,
@@ -519,8 +555,9 @@ bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, i
     cache->contacts = (cal_group_contact*)(void*)cal_arena_numbers(arena, (size_t)capacity * sizeof *cache->contacts /
                                                                               sizeof(double));
     cache->poses = cal_arena_numbers(arena, 7 * (size_t)group->body_count);
+    cache->known = (uint64_t*)(void*)cal_arena_numbers(arena, filter_words(capacity));
     cache->beyond = cal_arena_numbers(arena, count_stops(group));
-    if (cache->contacts == NULL || cache->poses == NULL || cache->beyond == NULL) return false;
+    if (cache->contacts == NULL || cache->poses == NULL || cache->known == NULL || cache->beyond == NULL) return false;
     memset(cache->beyond, 0, count_stops(group) * sizeof *cache->beyond);
     return true;
 }
@@ -579,12 +616,16 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
     status = group->contacts(group, time, cache->poses, margin, cache->contacts, cache->capacity, &cache->count);
     if (status != CAL_OK) return cal_group_body_failed(group, 0, status, time, error);
     add_stops(cache, group, q, margin);
-    if (cache->count <= cache->capacity) return CAL_OK;
+    if (cache->count <= cache->capacity) {
+        list_keys(cache);
+        return CAL_OK;
+    }
     cache->report->contacts = cache->count;
     return CAL_NO_MEMORY;
 }
 
 int cal_contact_cache_same(const cal_contact_cache* cache, uint64_t key, int from) {
+    if (!may_have(cache, key)) return CAL_NONE;
     // What is behind the last one is of another look.
     for (int i = 0, at = from < cache->count ? from : 0; i < cache->count; i++, at = at + 1 < cache->count ? at + 1 : 0)
         if (cache->contacts[at].key == key) return at;

@@ -120,6 +120,7 @@ typedef struct cal_contact_cache {
     cal_group_contact* contacts;
     double* poses;
     int capacity, count;
+    uint64_t* known; // of many contacts: bits of the keys that there are (a filter, which may say yes of others, too)
     double*
         beyond; // of each stop: where a joint that is beyond its range is stopped, as a gap; zero: at the end of its range
     cal_group_report* report;
