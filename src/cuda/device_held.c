@@ -113,6 +113,13 @@ static const cal_held_image* put_image(piece* p, const cal_constraints* set, con
     own->tree.model = own->rounding.model = own->model = put_model(p, set->model);
     own->machine = own->aba_machine = NULL, own->plan = own->aba_plan = own->aba_first = own->aba_last = NULL;
     own->state = own->aba_state = NULL;
+    // What stays on the host is not there: that a kernel asks for it is found where one plays the device, too.
+    own->reach = own->root = own->root_count = own->met_start = own->met = own->row_of = NULL;
+    own->user_start = own->user = own->user_at = own->shape = own->filling = NULL;
+    own->shapes = NULL, own->packs = NULL, own->loop_factor = NULL, own->factored_q = NULL, own->covers = NULL;
+    own->given = own->within = own->tree.given = own->tree.listed = NULL;
+    own->tree.added = own->tree.resisting = NULL, own->tree.motions = NULL, own->riding_along = NULL;
+    own->riders = (cal_riders){.column = -1};
     image.links = put(p, l->links, (size_t)l->count * sizeof *l->links);
     image.link_count = l->count;
     return put(p, &image, sizeof image);
