@@ -64,7 +64,8 @@ cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out) {
                             ? CAL_OK
                             : CAL_NO_MEMORY;
     if (!status) status = cal_machine_serial(1, &minimal->machine, NULL);
-    if (!status) status = cal_plan_create(model, "crba", minimal->machine, &minimal->plan, NULL);
+    const cal_plan_def def = {.model = model, .program = &cal_program_mass, .machine = minimal->machine, .copies = 1};
+    if (!status) status = cal_plan_create_def(&def, &minimal->plan, NULL);
     if (!status) status = cal_state_create(minimal->plan, &minimal->state);
     if (status) {
         cal_minimal_destroy(minimal);
