@@ -208,6 +208,14 @@ void cal_test_displace(const cal_model* model, const double* q, const double* v,
     }
 }
 
+void cal_test_turn(const double q[4], const double w[3], double h, double out[4]) {
+    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
+    double rate[4];
+    cal_quaternion_multiply(half, q, rate);
+    for (int i = 0; i < 4; i++) out[i] = q[i] + h * rate[i];
+    cal_quaternion_normalize(out);
+}
+
 double cal_test_largest(const double* values, size_t count) {
     double largest = 0.0;
     for (size_t i = 0; i < count; i++) {

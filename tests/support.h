@@ -66,6 +66,9 @@ void cal_test_push(const cal_test_engine* engine, uint64_t seed);
 // Moves q along the velocity v for a time: exactly for constant v, on the manifold of unit quaternions.
 void cal_test_displace(const cal_model* model, const double* q, const double* v, double time, double* out);
 
+// A unit quaternion after a time h at the angular velocity w, in the world, to first order.
+void cal_test_turn(const double q[4], const double w[3], double h, double out[4]);
+
 double cal_test_largest(const double* values, size_t count);
 double cal_test_largest_difference(const double* a, const double* b, size_t count);
 // Fails the test, naming what and where, unless error ≤ bound (NaN fails).

@@ -31,14 +31,6 @@ typedef struct pose {
 
 // --- The equations ------------------------------------------------------------------------------------------------------------
 
-static void turn(const double q[4], const double w[3], double h, double out[4]) {
-    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
-    double rate[4];
-    cal_quaternion_multiply(half, q, rate); // ω in the world
-    for (int i = 0; i < 4; i++) out[i] = q[i] + h * rate[i];
-    cal_quaternion_normalize(out);
-}
-
 // ω̇ and u at a pose. With u = −ω × ρ, F = m (u̇ − g) and u̇ = −ω̇ × ρ − ω × ρ̇:
 //     I ω̇ + m ρ × (ω̇ × ρ) = −ω × I ω − m ρ × (ω × ρ̇ + g)
 static void rates(const roller* r, const pose* p, double w_dot[3], double u[3]) {
@@ -46,8 +38,8 @@ static void rates(const roller* r, const pose* p, double w_dot[3], double u[3]) 
     const double h = 1e-6;
     cal_quaternion_matrix(p->quaternion, R);
     r->arm(r, R, rho);
-    turn(p->quaternion, p->w, h, next);
-    turn(p->quaternion, p->w, -h, before);
+    cal_test_turn(p->quaternion, p->w, h, next);
+    cal_test_turn(p->quaternion, p->w, -h, before);
     double S[9];
     cal_quaternion_matrix(next, S);
     r->arm(r, S, ahead);

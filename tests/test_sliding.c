@@ -39,14 +39,6 @@ static void find_arm(const slider* k, const double R[9], double out[3]) {
     }
 }
 
-static void turn(const double q[4], const double w[3], double h, double out[4]) {
-    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
-    double rate[4];
-    cal_quaternion_multiply(half, q, rate); // ω in the world
-    for (int i = 0; i < 4; i++) out[i] = q[i] + h * rate[i];
-    cal_quaternion_normalize(out);
-}
-
 // What a body does at a pose: its arm, how fast that changes, I⁻¹, −ω × I ω, and the velocity of its lowest point.
 typedef struct look {
     double rho[3], rho_dot[3], inverse[9], spin[3], s[3];
@@ -57,10 +49,10 @@ static void look_at(const slider* k, const pose* p, look* out) {
     double R[9], q[4], S[9], ahead[3], behind[3], I[9] = {0}, Iw[3], c[3];
     cal_quaternion_matrix(p->quaternion, R);
     find_arm(k, R, out->rho);
-    turn(p->quaternion, p->w, h, q);
+    cal_test_turn(p->quaternion, p->w, h, q);
     cal_quaternion_matrix(q, S);
     find_arm(k, S, ahead);
-    turn(p->quaternion, p->w, -h, q);
+    cal_test_turn(p->quaternion, p->w, -h, q);
     cal_quaternion_matrix(q, S);
     find_arm(k, S, behind);
     for (int i = 0; i < 3; i++) out->rho_dot[i] = (ahead[i] - behind[i]) / (2.0 * h);

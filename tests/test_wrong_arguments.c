@@ -9,16 +9,12 @@
 #include "calder/calder_record.h"
 #include "calder/calder_run.h"
 #include "calder/calder_view.h"
-#include "support.h"
+#include "support_child.h"
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 // What lives: one object of each kind, and ids of bodies and multibodies that are gone, another world's, and the world's own.
 typedef struct cast {
@@ -125,23 +121,13 @@ static int judge(const wrong_call* c, int k) {
 
 // Some rounds in a process of their own, which a call may end; gives how that ended.
 static int try_rounds(const wrong_call* c, int first, int end) {
-    fflush(NULL);
-    const pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = cal_test_begin_child();
     if (child == 0) {
-        // cmocka's own handler would go on with the next test.
-        static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-        for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) signal(signals[s], SIG_DFL);
-        // A minute of its own time: how busy the computer is does not count.
-        const struct itimerval minute = {{0, 0}, {60, 0}};
-        setitimer(ITIMER_VIRTUAL, &minute, NULL);
         int verdict = FINE;
         for (int k = first; k < end && verdict == FINE; k++) verdict = judge(c, k);
         _exit(verdict);
     }
-    int result = 0;
-    assert_int_equal(waitpid(child, &result, 0), child);
-    return result;
+    return cal_test_end_child(child);
 }
 
 static bool is_fine(int result) { return WIFEXITED(result) && WEXITSTATUS(result) == FINE; }

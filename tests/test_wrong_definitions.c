@@ -5,17 +5,13 @@
 #include "calder/calder_run.h"
 #include "calder/calder_view.h"
 #include "calder/calder_cuda.h"
-#include "support.h"
+#include "support_child.h"
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 // A number of a definition: where it is, of which type, and how many there are side by side.
 typedef struct number {
@@ -492,21 +488,13 @@ static const struct use* find_use(const number* n) {
 
 // Values from `first` to `end` in a process of their own, which a definition may end; gives how that ended.
 static int try_values(const struct use* use, wrong w, int way, int first, int end) {
-    fflush(NULL);
-    const pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = cal_test_begin_child();
     if (child == 0) {
-        static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-        for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) signal(signals[s], SIG_DFL);
-        const struct itimerval minute = {{0, 0}, {60, 0}};
-        setitimer(ITIMER_VIRTUAL, &minute, NULL);
         int verdict = FINE;
         for (w.value = first; w.value < end && verdict == FINE; w.value++) verdict = use->use(&w, way);
         _exit(verdict);
     }
-    int result = 0;
-    assert_int_equal(waitpid(child, &result, 0), child);
-    return result;
+    return cal_test_end_child(child);
 }
 
 static bool ends_as(int result, int verdict) { return WIFEXITED(result) && WEXITSTATUS(result) == verdict; }
