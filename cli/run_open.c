@@ -95,8 +95,8 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          "to find mistakes: probability that an event is followed by a rollback", 0, 0.9, NULL},
         {"check-rules", CAL_OPTION_FLAG, &o->check_rules, NULL,
          "to find mistakes: run every callback twice and compare", 0, 0, NULL},
-        {"seed", CAL_OPTION_COUNT, &o->seed, "N", "of --rps and --force-rollbacks: one seed, one result", 0, 9e15,
-         NULL},
+        {"seed", CAL_OPTION_COUNT, &o->seed, "N", "of --batch, --rps and --force-rollbacks: one seed, one result", 0,
+         9e15, NULL},
         {"batch", CAL_OPTION_COUNT, &o->batch, "N", "simulate so many instances at once; 0: a single run", 0, 1e8,
          NULL},
         {"spread", CAL_OPTION_NUMBER, &o->spread, "X", "noise on the start of each instance of a batch", 0, 10, NULL},
@@ -167,8 +167,8 @@ static const struct {
     {"every", MODEL | WORLDS},
     {"resume", MODEL | WORLDS},
     {"save", MODEL | WORLD | RPS},
-    {"out", MODEL | WORLDS | RPS},
-    {"columns", MODEL | WORLDS | RPS},
+    {"out", MODEL | WORLDS | RPS | BATCH},
+    {"columns", MODEL | WORLDS | RPS | BATCH},
     {"plot", MODEL | WORLDS | RPS},
     {"disable", MODELS},
     {"key", MODELS},
@@ -185,7 +185,7 @@ static const struct {
     {"events", WORLDS},
     {"force-rollbacks", WORLDS},
     {"check-rules", WORLDS},
-    {"seed", WORLDS | RPS},
+    {"seed", WORLDS | RPS | BATCH},
     {"spread", BATCH},
     {"batch", BATCH},
     {"rps", RPS},
@@ -340,10 +340,13 @@ static int open_scene(cal_opened* r, cal_error* error) {
     return CAL_EXIT_DONE;
 }
 
+// The first is the ensemble's default.
+static uint64_t seed_of_batch(const cal_run_options* o) { return (uint64_t)o->seed - 1; }
+
 // Instance i is scattered by a seed of its own, so that it starts alike in batches of any size.
 static void scatter(void* user, int instance, double* q, double* v) {
     const cal_opened* r = user;
-    uint64_t seed = (uint64_t)instance << 32;
+    uint64_t seed = seed_of_batch(r->options) + ((uint64_t)instance << 32);
     if (r->started) {
         memcpy(q, r->start.q, (size_t)cal_model_q_count(r->model) * sizeof *q);
         memcpy(v, r->start.v, (size_t)cal_model_v_count(r->model) * sizeof *v);
@@ -367,6 +370,7 @@ static int open_batch(cal_opened* r, cal_error* error) {
     def.ensemble.lanes = atoi(o->lanes);
     def.ensemble.machine = r->machine;
     def.ensemble.spread = constrained && !r->started ? o->spread : 0;
+    def.ensemble.seed += seed_of_batch(o);
     if (!constrained || r->started) def.start = scatter;
     def.user = r;
     error->status = cal_run_create_ensemble(r->model, &def, &r->run, error);

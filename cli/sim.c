@@ -62,7 +62,8 @@ int cal_command_sim(int argc, char** argv) {
          "given again",
          0, 0, NULL},
         {"columns", CAL_OPTION_TEXT, &o.columns, "NAMES",
-         "columns of the CSV, of q, v, force, pose, energy, channels, sensors, with commas [q,v,energy; of colliding "
+         "columns of the CSV, of q, v, force, pose, energy, channels, sensors, with commas [q,v,energy; of a batch "
+         "q,v; of colliding "
          "bodies "
          "pose]",
          0, 0, NULL},

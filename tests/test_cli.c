@@ -67,7 +67,8 @@ static void names_every_mistake(void** unused) {
         {"sim chain --plot nowhere/run.svg", "cannot write 'nowhere/run.svg'"},
         {"sim chain --out both --plot both", "'both'"},
         {"sim chain --batch 4 --at 1:connect:x", "--at is for a model"},
-        {"sim chain --batch 4 --out run.csv", "--batch"},
+        {"sim chain --batch 4 --plot run.svg", "--plot is for a model"},
+        {"sim chain --batch 4 --out run.csv --columns energy", "an ensemble has none"},
         {"eval chain", "--what"},
         {"eval chain --what pose --state nowhere.json", "nowhere.json"},
         {"bench", "forward"},
@@ -201,6 +202,54 @@ static void records_chosen_columns(void** unused) {
 }
 
 // A run that is saved and begun again from the file goes on as if it had not been cut, to the solver's tolerance.
+// A batch has a row for each instance, with the numbers that this instance has by itself.
+static void records_every_instance(void** unused) {
+    (void)unused;
+    cal_test_outcome o =
+        cal_test_run_well("sim chain:n=2 --time 0.2 --fps 10 --solver rk4 --out one.csv --columns q,v");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim chain:n=2 --time 0.2 --fps 10 --batch 3 --spread 0 --out three.csv --out three.html");
+    cal_test_release(&o);
+    char *one = cal_test_read_file("one.csv"), *three = cal_test_read_file("three.csv");
+    assert_int_equal(cal_test_count_lines(one), 4);
+    assert_int_equal(cal_test_count_lines(three), 10);
+    const char *row = strchr(one, '\n') + 1, *of_many = strchr(three, '\n') + 1;
+    assert_memory_equal(three, "time,instance,joint0.q,joint0.v,joint1.q,joint1.v\n", 50);
+    for (int frame = 0; frame < 3; frame++, row = strchr(row, '\n') + 1) {
+        const size_t time = strcspn(row, ","), rest = strcspn(row + time, "\n") + 1;
+        for (int i = 0; i < 3; i++, of_many = strchr(of_many, '\n') + 1) {
+            assert_memory_equal(of_many, row, time);
+            assert_int_equal(of_many[time + 1] - '0', i);
+            assert_memory_equal(of_many + time + 2, row + time, rest);
+        }
+    }
+    assert_true(*of_many == '\0');
+    free(one);
+    free(three);
+    char* page = cal_test_read_file("three.html");
+    assert_non_null(strstr(page, "<html"));
+    free(page);
+}
+
+// One seed, one noise: also where loops are closed again.
+static void starts_by_seed(void** unused) {
+    (void)unused;
+    static const char* const models[] = {"chain:n=2", "fivebar"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        uint64_t hashes[3];
+        static const char* const seeds[] = {"", "--seed 1", "--seed 2"};
+        for (size_t k = 0; k < 3; k++) {
+            char arguments[160];
+            snprintf(arguments, sizeof arguments, "sim %s --batch 3 --spread 0.01 --time 0.01 %s --json", models[i],
+                     seeds[k]);
+            cal_test_outcome o = cal_test_run_well(arguments);
+            hashes[k] = strtoull(strstr(o.out, "state_hash") + strlen("state_hash\": \""), NULL, 16);
+            cal_test_release(&o);
+        }
+        assert_true(hashes[0] == hashes[1] && hashes[1] != hashes[2]);
+    }
+}
+
 static void saves_and_starts(void** unused) {
     (void)unused;
 #ifdef CALDER_HAVE_JANSSON
@@ -437,6 +486,8 @@ int main(void) {
         cmocka_unit_test(summarises_for_people),
         cmocka_unit_test(records_frames_with_named_columns),
         cmocka_unit_test(records_chosen_columns),
+        cmocka_unit_test(records_every_instance),
+        cmocka_unit_test(starts_by_seed),
         cmocka_unit_test(saves_and_starts),
         cmocka_unit_test(draws_the_energy),
         cmocka_unit_test(stops_where_the_energy_explodes),

@@ -78,7 +78,7 @@ static void test_wrong_recordings(void** unused) {
     cal_test_expect_mistake("sim pendulum --out a.glb --out b.glb", "one file of a kind");
     cal_test_expect_mistake("sim pendulum --out nowhere/a.glb", "nowhere/a.glb");
     cal_test_expect_mistake("sim pendulum --out nowhere/a.csv", "nowhere/a.csv");
-    cal_test_expect_mistake("sim pendulum --batch 2 --out a.glb", "--batch");
+    cal_test_expect_mistake("sim pendulum --batch 2 --plot a.svg", "--batch");
     cal_test_expect_mistake("sim pendulum --out a.csv --plot a.csv", "both name");
     cal_test_expect_mistake("sim pendulum --out a.html --checkpoint a.html", "both name");
     cal_test_expect_mistake("sim pendulum --checkpoint a.bin --save ./a.bin", "both name");

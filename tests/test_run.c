@@ -319,6 +319,7 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
         status = cal_run_check(run, &residual, &body, error);
         return status == CAL_BAD_MODEL ? CAL_OK : status; // for ball and free joints
     case CAL_RUN_CONTACTS: return cal_run_contacts(run, &contact, 1, &body, error);
+    case CAL_RUN_INSTANCES: return cal_run_show(run, cal_run_instances(run) - 1, error);
     case CAL_RUN_PROJECT:
     case CAL_RUN_STATE:
     case CAL_RUN_DESCRIBE:

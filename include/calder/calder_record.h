@@ -43,7 +43,7 @@ enum {
 };
 /// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels, sensors.
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error);
-/// What a table has where nothing was chosen: q, v and energy of a run with a model, poses of others.
+/// What a table has where nothing was chosen: q, v and energy of a run with a model (of an ensemble q and v), poses of others.
 unsigned cal_csv_default_columns(const cal_run* run);
 /// Creates or empties the file ("-": standard output) and writes the header; columns 0: the default. The run must outlive the recorder.
 /// #CAL_BAD_ARGUMENT when the file cannot be written, or the run does not have what was chosen; nothing is left to close then.

@@ -62,21 +62,22 @@ void cal_run_destroy(cal_run* run); ///< NULL is allowed
 
 /// What only some kinds of runs have.
 typedef enum cal_run_ability {
-    CAL_RUN_STATE,    ///< q and v: cal_run_q, cal_run_v
-    CAL_RUN_SET,      ///< cal_run_set
-    CAL_RUN_ENERGY,   ///< cal_run_energy
-    CAL_RUN_BALANCE,  ///< cal_run_balance
-    CAL_RUN_FORCES,   ///< cal_run_joint_forces
-    CAL_RUN_EVENTS,   ///< cal_run_keep_events, cal_run_next_event
-    CAL_RUN_SAVE,     ///< cal_run_save, cal_run_restore
-    CAL_RUN_CHANGE,   ///< cal_run_change
-    CAL_RUN_RESET,    ///< cal_run_reset
-    CAL_RUN_GRAB,     ///< cal_run_grab, cal_run_drag, cal_run_drop
-    CAL_RUN_CONNECT,  ///< cal_run_connect, cal_run_disconnect
-    CAL_RUN_PROJECT,  ///< a start can be moved onto its constraints: cal_run_begin
-    CAL_RUN_CHECK,    ///< cal_run_check
-    CAL_RUN_DESCRIBE, ///< cal_run_describe
-    CAL_RUN_CONTACTS, ///< cal_run_contacts
+    CAL_RUN_STATE,     ///< q and v: cal_run_q, cal_run_v
+    CAL_RUN_SET,       ///< cal_run_set
+    CAL_RUN_ENERGY,    ///< cal_run_energy
+    CAL_RUN_BALANCE,   ///< cal_run_balance
+    CAL_RUN_FORCES,    ///< cal_run_joint_forces
+    CAL_RUN_EVENTS,    ///< cal_run_keep_events, cal_run_next_event
+    CAL_RUN_SAVE,      ///< cal_run_save, cal_run_restore
+    CAL_RUN_CHANGE,    ///< cal_run_change
+    CAL_RUN_RESET,     ///< cal_run_reset
+    CAL_RUN_GRAB,      ///< cal_run_grab, cal_run_drag, cal_run_drop
+    CAL_RUN_CONNECT,   ///< cal_run_connect, cal_run_disconnect
+    CAL_RUN_PROJECT,   ///< a start can be moved onto its constraints: cal_run_begin
+    CAL_RUN_CHECK,     ///< cal_run_check
+    CAL_RUN_DESCRIBE,  ///< cal_run_describe
+    CAL_RUN_CONTACTS,  ///< cal_run_contacts
+    CAL_RUN_INSTANCES, ///< cal_run_show: it has several instances of its model, one of which is shown
     CAL_RUN_ABILITIES
 } cal_run_ability;
 bool cal_run_can(const cal_run* run, cal_run_ability ability);
@@ -109,6 +110,11 @@ void cal_run_up(const cal_run* run, double up[3]); ///< against gravity; z where
 /// shape->mesh and the mesh, else NULL. Stops and returns false where the callback does.
 typedef bool cal_shape_visitor(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh);
 bool cal_run_shapes(const cal_run* run, cal_shape_visitor* visit, void* user);
+
+/// How many instances of its model the run has: 1 but for an ensemble. Poses, q, v and channels are of the one that is shown, at first
+/// instance 0.
+int cal_run_instances(const cal_run* run);
+cal_status cal_run_show(cal_run* run, int instance, cal_error* error);
 
 /// Position and quaternion of every body's frame, 7 numbers each.
 cal_status cal_run_poses(cal_run* run, double* poses, cal_error* error);

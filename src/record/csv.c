@@ -69,7 +69,8 @@ cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
 
 unsigned cal_csv_default_columns(const cal_run* run) {
     if (!run) return 0;
-    return cal_run_model(run) ? CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_ENERGY : CAL_COLUMN_POSE;
+    if (!cal_run_model(run)) return CAL_COLUMN_POSE;
+    return CAL_COLUMN_Q | CAL_COLUMN_V | (cal_run_can(run, CAL_RUN_INSTANCES) ? 0 : CAL_COLUMN_ENERGY);
 }
 
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
@@ -139,6 +140,7 @@ static void write_sensor_names(FILE* file, const cal_model* model) {
 static void write_header(FILE* file, const cal_run* run, unsigned columns) {
     char text[128];
     fputs("time", file);
+    if (columns && cal_run_can(run, CAL_RUN_INSTANCES)) fputs(",instance", file);
     if (columns == 0) fputs(",body,other,impulse,kind", file);
     if (columns & OF_JOINTS) write_joint_names(file, cal_run_model(run), columns);
     for (int i = 0; columns & CAL_COLUMN_POSE && i < cal_run_body_count(run); i++)
@@ -360,13 +362,14 @@ static void write_events(cal_csv* csv) {
     }
 }
 
-static cal_status write_row(cal_csv* csv, cal_error* error) {
+static cal_status write_row(cal_csv* csv, int instance, cal_error* error) {
     char text[CAL_NUMBER_CAPACITY];
     double values[CAL_RUN_CHANNELS];
     int count;
     cal_status status = CAL_OK;
     cal_run_channels(csv->run, &count);
     fputs(cal_number_text(cal_run_time(csv->run), text), csv->file);
+    if (cal_run_can(csv->run, CAL_RUN_INSTANCES)) fprintf(csv->file, ",%d", instance);
     if (csv->columns & OF_JOINTS) status = write_joints(csv, error);
     if (!status && csv->columns & CAL_COLUMN_POSE) status = write_poses(csv, error);
     if (!status && csv->columns & CAL_COLUMN_ENERGY) {
@@ -387,14 +390,27 @@ static cal_status write_row(cal_csv* csv, cal_error* error) {
     return status;
 }
 
+// A row for each instance; then the first one is shown again.
+static cal_status write_instances(cal_csv* csv, cal_error* error) {
+    const int count = cal_run_instances(csv->run);
+    cal_status status = CAL_OK;
+    for (int i = 0; i < count && !status && !ferror(csv->file); i++) {
+        status = cal_run_show(csv->run, i, error);
+        if (!status) status = write_row(csv, i, error);
+    }
+    return status ? status : cal_run_show(csv->run, 0, error);
+}
+
 cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
     if (!csv) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_write: csv must not be NULL");
     cal_status status = CAL_OK;
     errno = 0;
-    if (csv->columns)
-        status = write_row(csv, error);
-    else
+    if (!csv->columns)
         write_events(csv);
+    else if (cal_run_can(csv->run, CAL_RUN_INSTANCES))
+        status = write_instances(csv, error);
+    else
+        status = write_row(csv, 0, error);
     if (status) return status;
     return ferror(csv->file) ? fail_with_errno(error, csv->path) : CAL_OK;
 }

@@ -31,6 +31,7 @@ static const char* const abilities[CAL_RUN_ABILITIES] = {
     [CAL_RUN_CHECK] = "check its accelerations against the equations of motion",
     [CAL_RUN_DESCRIBE] = "describe its bodies",
     [CAL_RUN_CONTACTS] = "tell where its bodies touch",
+    [CAL_RUN_INSTANCES] = "show another instance: it has one",
 };
 
 bool cal_run_can(const cal_run* run, cal_run_ability ability) {
@@ -52,6 +53,7 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
     case CAL_RUN_CHECK: return ops->check;
     case CAL_RUN_DESCRIBE: return ops->describe;
     case CAL_RUN_CONTACTS: return ops->contacts;
+    case CAL_RUN_INSTANCES: return ops->show;
     case CAL_RUN_ABILITIES: break;
     }
     return false;
@@ -158,6 +160,19 @@ void cal_run_up(const cal_run* run, double up[3]) {
 bool cal_run_shapes(const cal_run* run, cal_shape_visitor* visit, void* user) {
     if (!run || !visit) return false;
     return run->ops->shapes(run, visit, user);
+}
+
+int cal_run_instances(const cal_run* run) { return !run ? 0 : run->ops->instances ? run->ops->instances(run) : 1; }
+
+cal_status cal_run_show(cal_run* run, int instance, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_show: run must not be NULL");
+    const cal_status status = need(run, CAL_RUN_INSTANCES, error);
+    if (status) return status;
+    if (instance < 0 || instance >= cal_run_instances(run))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_show: there is no instance %d of %d", instance,
+                        cal_run_instances(run));
+    run->ops->show(run, instance);
+    return CAL_OK;
 }
 
 cal_status cal_run_poses(cal_run* run, double* poses, cal_error* error) {

@@ -46,6 +46,8 @@ typedef struct cal_run_ops {
     void (*describe)(cal_run* run, int body, FILE* file);
     cal_status (*contacts)(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error);
     void (*advise)(const cal_run* run, double pace, FILE* file);
+    int (*instances)(const cal_run* run);
+    void (*show)(cal_run* run, int instance);
 } cal_run_ops;
 
 // The head of every kind's own structure.

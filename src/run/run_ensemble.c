@@ -1,4 +1,4 @@
-// Runs of an ensemble: all instances advance together, and the first one is shown.
+// Runs of an ensemble: all instances advance together, and one of them is shown.
 #include <math.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@ static const uint32_t COOKIE = 0x52554e45;
 
 enum { KINETIC, POTENTIAL, TOTAL, FAILED, CHANNELS };
 static const cal_channel channels[CHANNELS] = {
-    [KINETIC] = {"kinetic", "J", "Energy of the first instance", false},
-    [POTENTIAL] = {"potential", "J", "Energy of the first instance", false},
-    [TOTAL] = {"total", "J", "Energy of the first instance", false},
+    [KINETIC] = {"kinetic", "J", "Energy of the instance that is shown", false},
+    [POTENTIAL] = {"potential", "J", "Energy of the instance that is shown", false},
+    [TOTAL] = {"total", "J", "Energy of the instance that is shown", false},
     [FAILED] = {"failed", "", "Instances that failed", false},
 };
 
@@ -23,6 +23,7 @@ typedef struct ensemble_run {
     cal_run_ensemble_def def;
     char solver[16], algorithm[16], stabilize[16], form[16];
     double *q, *v; // of one instance
+    int shown;
 } ensemble_run;
 
 static cal_ensemble* ensemble_of(const cal_run* run) { return ((const ensemble_run*)run)->ensemble; }
@@ -57,24 +58,28 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
     return status;
 }
 
-// Both look at the first instance; a field of an ensemble is a copy.
+static int shown(const cal_run* run) { return ((const ensemble_run*)run)->shown; }
+static void show(cal_run* run, int instance) { ((ensemble_run*)run)->shown = instance; }
+static int instances(const cal_run* run) { return cal_ensemble_count(ensemble_of(run)); }
+
+// A field of an ensemble is a copy.
 static const double* q(const cal_run* run) {
     const ensemble_run* r = (const ensemble_run*)run;
-    return cal_ensemble_get(r->ensemble, 0, r->q, NULL) == CAL_OK ? r->q : NULL;
+    return cal_ensemble_get(r->ensemble, r->shown, r->q, NULL) == CAL_OK ? r->q : NULL;
 }
 
 static const double* v(const cal_run* run) {
     const ensemble_run* r = (const ensemble_run*)run;
-    return cal_ensemble_get(r->ensemble, 0, NULL, r->v) == CAL_OK ? r->v : NULL;
+    return cal_ensemble_get(r->ensemble, r->shown, NULL, r->v) == CAL_OK ? r->v : NULL;
 }
 
-static cal_status poses(cal_run* run, double* poses) { return cal_ensemble_poses(ensemble_of(run), 0, poses); }
+static cal_status poses(cal_run* run, double* poses) { return cal_ensemble_poses(ensemble_of(run), shown(run), poses); }
 
 static cal_status read_channels(cal_run* run, double* values) {
     cal_ensemble_report report;
     cal_ensemble_get_report(ensemble_of(run), &report);
     values[FAILED] = report.failed;
-    const cal_status status = cal_ensemble_energy(ensemble_of(run), 0, &values[KINETIC], &values[POTENTIAL]);
+    const cal_status status = cal_ensemble_energy(ensemble_of(run), shown(run), &values[KINETIC], &values[POTENTIAL]);
     values[TOTAL] = values[KINETIC] + values[POTENTIAL];
     return status;
 }
@@ -199,7 +204,9 @@ static const cal_run_ops ops = {.kind = "an ensemble",
                                 .report = report,
                                 .q = q,
                                 .v = v,
-                                .reset = reset};
+                                .reset = reset,
+                                .instances = instances,
+                                .show = show};
 
 cal_run_ensemble_def cal_default_run_ensemble_def(void) {
     return (cal_run_ensemble_def){.ensemble = cal_default_ensemble_def(), .cookie = COOKIE};
