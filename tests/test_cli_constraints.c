@@ -19,7 +19,7 @@ static void names_every_mistake(void** unused) {
         {"sim fivebar --at 1:disconnect:feet", "no constraint 'feet'"},
         {"sim fivebar --at 1:disconnect:hands,", "TIME:ACTION:CONSTRAINT"},
         {"sim fivebar --at 1:disconnect:hands --at 1", "TIME:ACTION:CONSTRAINT"},
-        {"sim fivebar --batch 4 --checkpoint x.cal", "--checkpoint is for a model"},
+        {"sim fivebar --batch 4 --save x.json", "--save is for a model"},
         {"sim chain --rps 4", "no constraints"},
         {"sim rail --rps 4 --stabilize projection", "literal, baumgarte, none"},
         {"sim rail --rps 4 --method magic", "method 'magic'"},

@@ -398,6 +398,43 @@ static void checkpoints_go_from_device_to_core_and_back(void** state) {
     remove(path);
 }
 
+static void ensembles_go_from_device_to_core_and_back(void** state) {
+    (void)state;
+    enum { COUNT = 40 };
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "ensemble");
+    cal_machine* machine = make_machine();
+    cal_model* model = two_trees();
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble *whole = NULL, *parts = NULL;
+    double* tau = cal_test_numbers((size_t)cal_model_v_count(model));
+    def.count = COUNT;
+    def.spread = 0.1;
+    def.sim.solver = "rk4";
+    def.sim.contact = false;
+    tau[0] = 0.3;
+    assert_int_equal(cal_ensemble_create_def(model, &def, &whole, NULL), CAL_OK);
+    for (int i = 1; i <= 5; i++) {
+        def.machine = i % 2 == 1 ? machine : NULL;
+        cal_ensemble_destroy(parts);
+        assert_int_equal(cal_ensemble_create_def(model, &def, &parts, NULL), CAL_OK);
+        if (i > 1) assert_int_equal(cal_ensemble_load(parts, path, NULL), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(parts, 0.0107 * i, NULL), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(whole, 0.0107 * i, NULL), CAL_OK);
+        // The one that is driven anew has a clock of its own.
+        assert_int_equal(cal_ensemble_drive(parts, 5 * i, tau, NULL, NULL), CAL_OK);
+        assert_int_equal(cal_ensemble_drive(whole, 5 * i, tau, NULL, NULL), CAL_OK);
+        assert_int_equal(cal_ensemble_save(parts, path, NULL), CAL_OK);
+        assert_true(cal_ensemble_hash(parts) == cal_ensemble_hash(whole));
+    }
+    cal_ensemble_destroy(parts);
+    cal_ensemble_destroy(whole);
+    cal_model_destroy(model);
+    cal_machine_destroy(machine);
+    free(tau);
+    remove(path);
+}
+
 // What a plan prices is what the device is asked for.
 static void assembly_launches_what_is_priced(void** state) {
     (void)state;
@@ -525,6 +562,7 @@ int main(void) {
                                        cmocka_unit_test(loops_have_the_bits_of_one_core),
                                        cmocka_unit_test(instances_have_steps_of_their_own_with_the_bits_of_one_core),
                                        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back),
+                                       cmocka_unit_test(ensembles_go_from_device_to_core_and_back),
                                        cmocka_unit_test(assembly_launches_what_is_priced),
                                        cmocka_unit_test(views_show_the_instances),
                                        cmocka_unit_test(what_cannot_run_says_so)};

@@ -1,6 +1,7 @@
 // Many simulations of one model: what the user sees of them (ensemble.h).
 #include "ensemble/ensemble.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "constraint/constraint_parts.h"
@@ -140,6 +141,20 @@ static cal_status place(cal_ensemble* ensemble) {
     return CAL_OK;
 }
 
+// What decides how an instance goes on, but for the model; the definition's texts may go after this.
+static uint64_t hash_settings(const cal_sim_def* def) {
+    const char* const texts[] = {def->solver, def->algorithm, def->schedule, def->stabilize, def->constraint_form};
+    const double numbers[] = {def->relative,  def->absolute > 0.0 ? def->absolute : def->relative,
+                              def->step,      def->largest_step,
+                              def->gain,      def->largest_order,
+                              def->slow_band, def->historic,
+                              def->contact};
+    uint64_t hash = CAL_HASH_START;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        hash = cal_hash_bytes(hash, texts[i] ? texts[i] : "", texts[i] ? strlen(texts[i]) + 1 : 1);
+    return cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+}
+
 // This process' part.
 static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     const cal_model* model = ensemble->model;
@@ -148,6 +163,7 @@ static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     const int lanes = ensemble->def.lanes == 0 && shared ? machine->lanes : ensemble->def.lanes;
     ensemble->ops = choose_ops(model, &ensemble->def);
     ensemble->solver = cal_find_solver(ensemble->def.sim.solver);
+    ensemble->settings = hash_settings(&ensemble->def.sim);
     cal_ensemble_divide(ensemble);
     cal_status status = cal_machine_serial(lanes, &ensemble->engine, error);
     if (status) return status;

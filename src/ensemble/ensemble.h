@@ -64,6 +64,13 @@ typedef struct cal_ensemble_ops {
     // Writes the states that forward dynamics was asked for into the rows of the share: a row is far away for one evaluation.
     void (*show_kept)(const cal_ensemble* ensemble);
     bool takes_steps; // whether jobs may be steps and forward dynamics
+    // Images of all instances of the share, one after the other (image.h), of so many words each; 0: there are none, or an instance is a
+    // simulation of its own. Only those that are sound are loaded.
+    size_t (*image_size)(const cal_ensemble* ensemble);
+    cal_status (*store)(cal_ensemble* ensemble, double* images);
+    bool (*is_sound)(const cal_ensemble* ensemble, const double* images);
+    cal_status (*load)(cal_ensemble* ensemble, const double* images);
+    cal_sim* (*sim)(const cal_ensemble* ensemble, int instance);
 } cal_ensemble_ops;
 extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_held, cal_ensemble_separate;
 // Of an ensemble on a device: its plan of W instances, and where they are; NULL: it is on no device. And what was written there
@@ -98,6 +105,7 @@ struct cal_ensemble {
     size_t message_size;    // doubles
     unsigned message_count; // so far
     bool accounts;          // rows have a balance
+    uint64_t settings;      // a hash of what checkpoints must agree in
     struct cal_lockstep* lockstep;
     struct cal_resident* resident;
     struct cal_separate* separate;

@@ -240,3 +240,41 @@ cal_status cal_lane_flows_show(cal_lane_flows* f, int worker, int group, int lan
     cal_ensemble_show_balance(ensemble, instance, &balance);
     return CAL_OK;
 }
+
+// --- Images ------------------------------------------------------------------------------------------------------------
+
+// kept, driven │ account │ flows of each vector │ balance
+enum {
+    ACCOUNT_WORDS = (sizeof(lane_account) + sizeof(double) - 1) / sizeof(double),
+    FLOW_WORDS = CAL_LANE_KEPT * CAL_POWERS * 2
+};
+
+size_t cal_lane_flows_image_size(void) {
+    return 2 + (size_t)ACCOUNT_WORDS + (size_t)FLOW_WORDS + (size_t)CAL_ROW_BALANCE;
+}
+
+// The number of an instance in the kept vectors of its group, of FLOW_WORDS.
+static double* flow_of(const cal_lane_flows* f, int group, int lane, int i) {
+    return vector_of(f, group, (size_t)i / (2 * CAL_POWERS)) + i % (2 * CAL_POWERS) * f->lanes + lane;
+}
+
+void cal_lane_flows_store(const cal_lane_flows* f, int group, int lane, const cal_ensemble* ensemble, int instance,
+                          double* image) {
+    memset(image, 0, cal_lane_flows_image_size() * sizeof *image);
+    if (!f) return;
+    image[0] = 1.0;
+    image[1] = f->driven[group];
+    memcpy(image += 2, account_of(f, group, lane), sizeof(lane_account));
+    image += ACCOUNT_WORDS;
+    for (int i = 0; i < FLOW_WORDS; i++) image[i] = *flow_of(f, group, lane, i);
+    memcpy(image + FLOW_WORDS, cal_ensemble_balance_row(ensemble, instance), sizeof(cal_energy_balance));
+}
+
+void cal_lane_flows_load(cal_lane_flows* f, int group, int lane, const cal_ensemble* ensemble, int instance,
+                         const double* image) {
+    if (image[1] != 0.0) f->driven[group] = true;
+    memcpy(account_of(f, group, lane), image += 2, sizeof(lane_account));
+    image += ACCOUNT_WORDS;
+    for (int i = 0; i < FLOW_WORDS; i++) *flow_of(f, group, lane, i) = image[i];
+    memcpy(cal_ensemble_balance_row(ensemble, instance), image + FLOW_WORDS, sizeof(cal_energy_balance));
+}

@@ -27,6 +27,14 @@ void cal_lane_flows_drive(cal_lane_flows* flows, int group);
 cal_status cal_lane_flows_begin(cal_lane_flows* flows, int worker, int group, int lane, const cal_ensemble* ensemble,
                                 int instance);
 
+// An instance's part of an image (image.h), in words: what has flowed, its account and its row's balance. The first word says whether
+// there is an account: without flows (NULL) there is none.
+size_t cal_lane_flows_image_size(void);
+void cal_lane_flows_store(const cal_lane_flows* flows, int group, int lane, const cal_ensemble* ensemble, int instance,
+                          double* image);
+void cal_lane_flows_load(cal_lane_flows* flows, int group, int lane, const cal_ensemble* ensemble, int instance,
+                         const double* image);
+
 // Around an evaluation of a group, with what a clock sends down.
 void cal_lane_flows_prepare(cal_lane_flows* flows, int worker, int group, const cal_solver_ops* ops,
                             const double* down);

@@ -15,8 +15,7 @@
 // of the last step. The stages' vectors are the worker's.
 #include "base/error.h"
 #include "base/memory.h"
-#include "ensemble/clock.h"
-#include "ensemble/lane_flows.h"
+#include "ensemble/image.h"
 #include "plan/plan.h"
 #include "solver/vectors.h"
 
@@ -449,10 +448,82 @@ static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_en
     return status;
 }
 
+// --- Images ------------------------------------------------------------------------------------------------------------
+
+static size_t image_size(const cal_ensemble* ensemble) { return cal_lane_image_of(ensemble->model).size; }
+
+static cal_status store(cal_ensemble* ensemble, double* images) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    const cal_layout* layout = own->plan->layout;
+    const cal_lane_image at = cal_lane_image_of(ensemble->model);
+    const size_t v_count = (size_t)ensemble->model->v_count, actuators = (size_t)ensemble->model->actuator_count;
+    for (int i = ensemble->first; i < ensemble->end; i++, images += at.size) {
+        int lane;
+        const group* g = group_of(ensemble, i, &lane);
+        const int32_t* position = layout->tau_position + (size_t)lane * v_count;
+        images[at.begins] = g->begins >> lane & 1u;
+        cal_clock_store(&g->clocks[g->clock_of[lane]], images + at.clock);
+        for (size_t k = 0; k < KEPT; k++) {
+            double* q = images + at.vectors + k * at.vector;
+            cal_layout_gather(layout, lane, g->vectors[k], q, q + ensemble->model->q_count);
+        }
+        for (size_t k = 0; k < v_count; k++) images[at.tau + k] = g->tau[position[k]];
+        memcpy(images + at.control, g->control + (size_t)lane * actuators, actuators * sizeof(double));
+        cal_lane_flows_store(own->flows, (int)(g - own->groups), lane, ensemble, i, images + at.flows);
+    }
+    return CAL_OK;
+}
+
+// Lanes whose clocks are alike share one, so that they are computed together.
+static void take_clock(const cal_ensemble* ensemble, group* g, int lane, const double* image, size_t stride) {
+    int number = 0;
+    while (memcmp(image + (size_t)number * stride - (size_t)lane * stride, image, CAL_CLOCK_IMAGE * sizeof *image) != 0)
+        number++;
+    g->clock_of[lane] = (int8_t)number;
+    if (number == lane) (void)cal_clock_load(image, ensemble->solver, &g->clocks[lane]);
+}
+
+static void load_lane(cal_ensemble* ensemble, group* g, int lane, const cal_lane_image* at, const double* image) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    const cal_layout* layout = own->plan->layout;
+    const size_t v_count = (size_t)ensemble->model->v_count, actuators = (size_t)ensemble->model->actuator_count;
+    const int32_t* position = layout->tau_position + (size_t)lane * v_count;
+    g->begins = (g->begins & ~(1u << lane)) | (image[at->begins] != 0.0 ? 1u << lane : 0u);
+    for (size_t k = 0; k < KEPT; k++) {
+        const double* q = image + at->vectors + k * at->vector;
+        cal_layout_scatter(layout, lane, q, q + ensemble->model->q_count, g->vectors[k]);
+    }
+    for (size_t k = 0; k < v_count; k++) g->tau[position[k]] = image[at->tau + k];
+    memcpy(g->control + (size_t)lane * actuators, image + at->control, actuators * sizeof(double));
+}
+
+static cal_status load(cal_ensemble* ensemble, const double* images) {
+    struct cal_lockstep* own = ensemble->lockstep;
+    const cal_lane_image at = cal_lane_image_of(ensemble->model);
+    // A device keeps no accounts: what comes from there has none from then on.
+    if (own->flows && ensemble->end > ensemble->first && images[at.flows] == 0.0) {
+        cal_lane_flows_destroy(own->flows);
+        own->flows = NULL;
+        ensemble->accounts = false;
+    }
+    for (int i = ensemble->first; i < ensemble->end; i++, images += at.size) {
+        int lane;
+        group* g = group_of(ensemble, i, &lane);
+        take_clock(ensemble, g, lane, images + at.clock, at.size);
+        load_lane(ensemble, g, lane, &at, images);
+        if (own->flows) cal_lane_flows_load(own->flows, (int)(g - own->groups), lane, ensemble, i, images + at.flows);
+    }
+    return CAL_OK;
+}
+
 const cal_ensemble_ops cal_ensemble_lockstep = {.create = create,
                                                 .destroy = destroy,
                                                 .start = start,
                                                 .drive = drive,
                                                 .run = run,
                                                 .show_kept = show_kept,
-                                                .takes_steps = true};
+                                                .takes_steps = true,
+                                                .image_size = image_size,
+                                                .store = store,
+                                                .is_sound = cal_lane_images_are_sound,
+                                                .load = load};

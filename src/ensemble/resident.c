@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "ensemble/image.h"
 #include "ensemble/resident.h"
 #include "plan/plan.h"
 #include "simulation/sim.h"
@@ -428,13 +429,98 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
     return status;
 }
 
+// --- Images of instances with fixed steps (image.h) ----------------------------------------------------------------------
+
+static size_t image_size(const cal_ensemble* ensemble) {
+    return ensemble->solver->fixed_step ? cal_lane_image_of(ensemble->model).size : 0;
+}
+
+static cal_status store(cal_ensemble* ensemble, double* images) {
+    struct cal_resident* own = ensemble->resident;
+    const cal_layout* layout = own->plan->layout;
+    const cal_lane_image at = cal_lane_image_of(ensemble->model);
+    const size_t v_count = (size_t)ensemble->model->v_count, actuators = (size_t)ensemble->model->actuator_count;
+    cal_status status = CAL_OK;
+    for (int i = ensemble->first; i < ensemble->end; i++) {
+        int lane;
+        const size_t n = (size_t)(i - ensemble->first), group = cal_resident_group(ensemble, i, &lane);
+        const int32_t* position = layout->tau_position + (size_t)lane * v_count;
+        double* image = images + n * at.size;
+        image[at.begins] = own->begins[n];
+        cal_clock_store(&own->clocks[own->clock_of[n]], image + at.clock);
+        for (size_t k = 0; k < v_count; k++) image[at.tau + k] = own->tau[group * own->v_stride + (size_t)position[k]];
+        memcpy(image + at.control, own->control + n * actuators, actuators * sizeof(double));
+        cal_lane_flows_store(NULL, 0, 0, ensemble, i, image + at.flows);
+    }
+    for (int k = 0; k < (int)CAL_LANE_KEPT && !status; k++) {
+        status = cal_resident_batch(ensemble)->read(own->batch, k, own->y);
+        for (int i = ensemble->first; !status && i < ensemble->end; i++) {
+            int lane;
+            const size_t n = (size_t)(i - ensemble->first), group = cal_resident_group(ensemble, i, &lane);
+            double* q = images + n * at.size + at.vectors + (size_t)k * at.vector;
+            cal_layout_gather(layout, lane, own->y + group * own->y_stride, q, q + ensemble->model->q_count);
+        }
+    }
+    return status;
+}
+
+// Instances whose clocks are alike share one.
+static int find_clock(const cal_ensemble* ensemble, const double* image) {
+    struct cal_resident* own = ensemble->resident;
+    cal_step_clock clock;
+    double known[CAL_CLOCK_IMAGE];
+    for (int c = 0; c < own->clock_count; c++) {
+        cal_clock_store(&own->clocks[c], known);
+        if (memcmp(known, image, sizeof known) == 0) return c;
+    }
+    (void)cal_clock_load(image, ensemble->solver, &clock);
+    own->clocks[own->clock_count] = clock;
+    return own->clock_count++;
+}
+
+static cal_status load(cal_ensemble* ensemble, const double* images) {
+    struct cal_resident* own = ensemble->resident;
+    const cal_layout* layout = own->plan->layout;
+    const cal_batch_ops* batch = cal_resident_batch(ensemble);
+    const cal_lane_image at = cal_lane_image_of(ensemble->model);
+    const size_t v_count = (size_t)ensemble->model->v_count, actuators = (size_t)ensemble->model->actuator_count;
+    cal_status status = CAL_OK;
+    own->clock_count = 0;
+    own->driven = true;
+    for (int i = ensemble->first; i < ensemble->end; i++) {
+        int lane;
+        const size_t n = (size_t)(i - ensemble->first), group = cal_resident_group(ensemble, i, &lane);
+        const int32_t* position = layout->tau_position + (size_t)lane * v_count;
+        const double* image = images + n * at.size;
+        own->begins[n] = image[at.begins] != 0.0;
+        own->clock_of[n] = own->begins[n] ? 0 : find_clock(ensemble, image + at.clock);
+        for (size_t k = 0; k < v_count; k++) own->tau[group * own->v_stride + (size_t)position[k]] = image[at.tau + k];
+        memcpy(own->control + n * actuators, image + at.control, actuators * sizeof(double));
+    }
+    for (int k = 0; k < (int)CAL_LANE_KEPT && !status; k++) {
+        status = batch->read(own->batch, k, own->y); // lanes without an instance keep what they have
+        for (int i = ensemble->first; !status && i < ensemble->end; i++) {
+            int lane;
+            const size_t group = cal_resident_group(ensemble, i, &lane);
+            const double* q = images + (size_t)(i - ensemble->first) * at.size + at.vectors + (size_t)k * at.vector;
+            cal_layout_scatter(layout, lane, q, q + ensemble->model->q_count, own->y + group * own->y_stride);
+        }
+        if (!status) status = batch->write(own->batch, k, own->y);
+    }
+    return status;
+}
+
 const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .destroy = destroy,
                                                 .start = start,
                                                 .drive = drive,
                                                 .run = run,
                                                 .show_kept = show_kept,
-                                                .takes_steps = true};
+                                                .takes_steps = true,
+                                                .image_size = image_size,
+                                                .store = store,
+                                                .is_sound = cal_lane_images_are_sound,
+                                                .load = load};
 // Constraints are looked at with each state: nobody else writes it there, and steps are those of an advance.
 const cal_ensemble_ops cal_ensemble_held = {.create = create,
                                             .destroy = destroy,

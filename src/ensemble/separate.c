@@ -174,5 +174,49 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
     return read;
 }
 
-const cal_ensemble_ops cal_ensemble_separate = {
-    .create = create, .destroy = destroy, .start = start, .is_undecided = is_undecided, .drive = drive, .run = run};
+// --- Images --------------------------------------------------------------------------------------------------------------
+
+static size_t image_size(const cal_ensemble* ensemble) { return ensemble->separate->size; }
+
+static size_t share_words(const cal_ensemble* ensemble) {
+    return (size_t)(ensemble->end - ensemble->first) * ensemble->separate->size;
+}
+
+static cal_status store(cal_ensemble* ensemble, double* images) {
+    memcpy(images, ensemble->separate->memory, share_words(ensemble) * sizeof *images);
+    return CAL_OK;
+}
+
+static bool is_sound(const cal_ensemble* ensemble, const double* images) {
+    const size_t size = ensemble->separate->size;
+    bool good = true;
+    for (int i = ensemble->first; i < ensemble->end && good; i++, images += size)
+        good = cal_system_load(ensemble->separate->sims[0]->system, images, size * sizeof *images) == CAL_OK;
+    return good;
+}
+
+static cal_status load(cal_ensemble* ensemble, const double* images) {
+    memcpy(ensemble->separate->memory, images, share_words(ensemble) * sizeof *images);
+    for (int i = ensemble->first; ensemble->accounts && i < ensemble->end; i++) {
+        cal_energy_balance balance;
+        cal_sim* sim = enter(ensemble, 0, i);
+        if (sim && cal_sim_balance(sim, &balance) == CAL_OK) cal_ensemble_show_balance(ensemble, i, &balance);
+    }
+    return CAL_OK;
+}
+
+static cal_sim* sim_of(const cal_ensemble* ensemble, int instance) {
+    return takes_turns(ensemble) ? NULL : ensemble->separate->sims[instance - ensemble->first];
+}
+
+const cal_ensemble_ops cal_ensemble_separate = {.create = create,
+                                                .destroy = destroy,
+                                                .start = start,
+                                                .is_undecided = is_undecided,
+                                                .drive = drive,
+                                                .run = run,
+                                                .image_size = image_size,
+                                                .store = store,
+                                                .is_sound = is_sound,
+                                                .load = load,
+                                                .sim = sim_of};

@@ -525,6 +525,8 @@ static cal_status load(cal_system* system, const char* path, cal_error* error) {
     if (!status && cal_snapshot_has_events(first))
         status =
             cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of a simulation with events; this one has none", path);
+    if (!status && memcmp(&first, CAL_ENSEMBLE_WORD, sizeof first) == 0)
+        status = cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of an ensemble; this is one simulation", path);
     if (!status) status = compare(&theirs, &own, path, error);
     if (!status) status = get_all(&words, system, path, error);
     cal_checkpoint_buffer_close(&words, NULL);

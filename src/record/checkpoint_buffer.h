@@ -11,6 +11,8 @@
 #include <stdio.h>
 
 enum { CAL_WORD = 8 };
+// The first word of an ensemble's (ensemble_checkpoint.c).
+#define CAL_ENSEMBLE_WORD "ensemble"
 #define CAL_FROM_FILE "'%.100s' "
 
 typedef struct cal_checkpoint_buffer {

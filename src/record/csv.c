@@ -268,12 +268,15 @@ static cal_status skip_header(cal_csv* csv, bool* fits) {
     return CAL_OK;
 }
 
-// Reads over rows up to the one of a time, to its end; false when there is none.
+// Reads over rows up to the last one of a time, to its end; false when there is none.
 static bool skip_rows(cal_csv* csv, double time) {
-    char text[CAL_NUMBER_CAPACITY + 1];
+    char text[CAL_NUMBER_CAPACITY + 16];
     cal_number_text(time, text);
     const size_t length = strlen(text);
-    text[length] = ',', text[length + 1] = '\0';
+    if (cal_run_can(csv->run, CAL_RUN_INSTANCES))
+        snprintf(text + length, sizeof text - length, ",%d,", cal_run_instances(csv->run) - 1);
+    else
+        snprintf(text + length, sizeof text - length, ",");
     for (int c = 0; c != EOF;) {
         size_t same = 0;
         for (; text[same] && (c = getc(csv->file)) == (unsigned char)text[same]; same++) {}

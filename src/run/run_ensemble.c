@@ -165,6 +165,13 @@ static cal_status place(ensemble_run* r, cal_error* error) {
     return CAL_OK;
 }
 
+static cal_status save(cal_run* run, const char* path, cal_error* error) {
+    return cal_ensemble_save(ensemble_of(run), path, error);
+}
+static cal_status restore(cal_run* run, const char* path, cal_error* error) {
+    return cal_ensemble_load(ensemble_of(run), path, error);
+}
+
 // An ensemble does not go back: another one takes its place when it has been made.
 static cal_status reset(cal_run* run, cal_error* error) {
     ensemble_run* r = (ensemble_run*)run;
@@ -204,6 +211,8 @@ static const cal_run_ops ops = {.kind = "an ensemble",
                                 .report = report,
                                 .q = q,
                                 .v = v,
+                                .save = save,
+                                .restore = restore,
                                 .reset = reset,
                                 .instances = instances,
                                 .show = show};

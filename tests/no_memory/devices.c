@@ -104,6 +104,11 @@ static cal_status ensembles(campaign* c) {
     DO(cal_cuda_ensemble_changed(ensemble));
     DO(cal_cuda_ensemble_forward(ensemble));
     DO_OR_END(cal_ensemble_advance(ensemble, 0.01, &c->error));
+    char path[256];
+    cal_campaign_path(c, "ensemble", path);
+    DO(cal_ensemble_save(ensemble, path, &c->error));
+    DO(cal_ensemble_load(ensemble, path, &c->error));
+    DO_OR_END(cal_ensemble_advance(ensemble, 0.015, &c->error));
     const uint64_t hash = cal_ensemble_hash(ensemble);
     cal_note(c, &hash, sizeof hash);
 end:

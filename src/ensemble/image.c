@@ -1,0 +1,66 @@
+// Images of instances side by side (image.h).
+#include "ensemble/image.h"
+#include "base/finite.h"
+#include "base/sound.h"
+#include <math.h>
+#include <string.h>
+
+// Behind control's memory and what it sends down.
+enum { ACCEPTED = CAL_CLOCK_NUMBERS + CAL_CLOCK_DOWN, REJECTED, PREVIOUS, TIME, STEP, ORDER, EVALUATION, INTERPOLATES };
+_Static_assert((int)INTERPOLATES + 1 == (int)CAL_CLOCK_IMAGE, "a word each");
+
+void cal_clock_store(const cal_step_clock* clock, double* image) {
+    const cal_step_decision* d = &clock->decision;
+    memcpy(image, clock->memory, sizeof clock->memory);
+    memcpy(image + CAL_CLOCK_NUMBERS, clock->down, sizeof clock->down);
+    image[ACCEPTED] = d->accepted, image[REJECTED] = d->rejected, image[PREVIOUS] = d->previous, image[TIME] = d->time;
+    image[STEP] = d->step, image[ORDER] = d->order, image[EVALUATION] = d->evaluation_time;
+    image[INTERPOLATES] = clock->interpolates;
+}
+
+bool cal_clock_load(const double* image, const cal_solver_ops* ops, cal_step_clock* out) {
+    *out = (cal_step_clock){0};
+    memcpy(out->memory, image, sizeof out->memory);
+    memcpy(out->down, image + CAL_CLOCK_NUMBERS, sizeof out->down);
+    for (int i = PREVIOUS; i <= EVALUATION; i++)
+        if (!isfinite(image[i])) return false;
+    if (!cal_is_index(image[ACCEPTED], 1) || !cal_is_index(image[REJECTED], 1) ||
+        !cal_is_index(image[INTERPOLATES], 1) || !cal_is_index(image[ORDER], INT32_MAX - 1))
+        return false;
+    out->decision = (cal_step_decision){.accepted = image[ACCEPTED] != 0.0,
+                                        .rejected = image[REJECTED] != 0.0,
+                                        .previous = image[PREVIOUS],
+                                        .time = image[TIME],
+                                        .step = image[STEP],
+                                        .order = (int)image[ORDER],
+                                        .evaluation_time = image[EVALUATION]};
+    out->interpolates = image[INTERPOLATES] != 0.0;
+    return ops->sound(out->memory, out->down);
+}
+
+cal_lane_image cal_lane_image_of(const cal_model* model) {
+    cal_lane_image at = {.vector = (size_t)model->q_count + (size_t)model->v_count};
+    at.clock = at.begins + 1;
+    at.vectors = at.clock + CAL_CLOCK_IMAGE;
+    at.tau = at.vectors + CAL_LANE_KEPT * at.vector;
+    at.control = at.tau + (size_t)model->v_count;
+    at.flows = at.control + (size_t)model->actuator_count;
+    at.size = at.flows + cal_lane_flows_image_size();
+    return at;
+}
+
+bool cal_lane_images_are_sound(const cal_ensemble* ensemble, const double* images) {
+    const cal_lane_image at = cal_lane_image_of(ensemble->model);
+    const double accounts = ensemble->end > ensemble->first ? images[at.flows] : 0.0;
+    for (int i = ensemble->first; i < ensemble->end; i++, images += at.size) {
+        cal_step_clock clock;
+        if (!cal_is_index(images[at.begins], 1) || !cal_is_index(images[at.flows], 1) || images[at.flows] != accounts)
+            return false;
+        // One that begins anew has no clock yet.
+        if (images[at.begins] == 0.0 && !cal_clock_load(images + at.clock, ensemble->solver, &clock)) return false;
+        if (!cal_all_finite(images + at.tau, ensemble->model->v_count) ||
+            !cal_all_finite(images + at.control, ensemble->model->actuator_count))
+            return false;
+    }
+    return true;
+}
