@@ -38,6 +38,13 @@ bool cal_clock_load(const double* image, const cal_solver_ops* ops, cal_step_clo
     return ops->sound(out->memory, out->down);
 }
 
+bool cal_clocks_are_alike(const double* image, const double* other) {
+    uint64_t bits[2][CAL_CLOCK_IMAGE];
+    memcpy(bits[0], image, sizeof bits[0]);
+    memcpy(bits[1], other, sizeof bits[1]);
+    return memcmp(bits[0], bits[1], sizeof bits[0]) == 0;
+}
+
 cal_lane_image cal_lane_image_of(const cal_model* model) {
     cal_lane_image at = {.vector = (size_t)model->q_count + (size_t)model->v_count};
     at.clock = at.begins + 1;

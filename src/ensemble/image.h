@@ -14,6 +14,9 @@ void cal_clock_store(const cal_step_clock* clock, double* image);
 // false: no clock of these steps has such numbers.
 bool cal_clock_load(const double* image, const cal_solver_ops* ops, cal_step_clock* out);
 
+// Whether images of two clocks have the same bits.
+bool cal_clocks_are_alike(const double* image, const double* other);
+
 // What an instance in lanes has, in an image: places of its parts, in words.
 typedef struct cal_lane_image {
     size_t begins, clock, vectors, vector, tau, control, flows, size; // vector: words of one

@@ -477,8 +477,7 @@ static cal_status store(cal_ensemble* ensemble, double* images) {
 // Lanes whose clocks are alike share one, so that they are computed together.
 static void take_clock(const cal_ensemble* ensemble, group* g, int lane, const double* image, size_t stride) {
     int number = 0;
-    while (memcmp(image + (size_t)number * stride - (size_t)lane * stride, image, CAL_CLOCK_IMAGE * sizeof *image) != 0)
-        number++;
+    while (!cal_clocks_are_alike(image - (size_t)(lane - number) * stride, image)) number++;
     g->clock_of[lane] = (int8_t)number;
     if (number == lane) (void)cal_clock_load(image, ensemble->solver, &g->clocks[lane]);
 }

@@ -471,7 +471,7 @@ static int find_clock(const cal_ensemble* ensemble, const double* image) {
     double known[CAL_CLOCK_IMAGE];
     for (int c = 0; c < own->clock_count; c++) {
         cal_clock_store(&own->clocks[c], known);
-        if (memcmp(known, image, sizeof known) == 0) return c;
+        if (cal_clocks_are_alike(known, image)) return c;
     }
     (void)cal_clock_load(image, ensemble->solver, &clock);
     own->clocks[own->clock_count] = clock;

@@ -99,7 +99,7 @@ static void write_cell(FILE* file, const char* name, const char* component) {
 }
 
 static void write_names(FILE* file, const char* name, const char* const* component, int count) {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && component[i]; i++) {
         fputc(',', file);
         write_cell(file, name, component[i]);
     }

@@ -159,7 +159,7 @@ static cal_status put_images(cal_checkpoint_buffer* s, cal_ensemble* e) {
     double* slice = cal_allocate(count * row_words(e), sizeof *slice);
     cal_status status = images && slice ? e->ops->store(e, images) : CAL_NO_MEMORY;
     status = cal_ensemble_agree(e, status);
-    for (size_t from = 0, words; !status && from < size; from += words) {
+    for (size_t from = 0, words; !status && images && slice && from < size; from += words) {
         words = slice_words(e, from);
         for (size_t i = 0; i < share_of(e); i++)
             memcpy(slice + ((size_t)e->first + i) * words, images + i * size + from, words * sizeof *slice);
