@@ -25,12 +25,15 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_plan_destroy_part(set->aba_last);
     cal_plan_destroy(set->aba_plan);
     cal_machine_destroy(set->aba_machine);
-    void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
-                      set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
-                      set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
-                      set->paths,  set->path_motions, set->path_of, set->ends,   set->covers};
+    void* arrays[] = {
+        set->frames,          set->active,       set->motions, set->rows,   set->y,      set->scale,
+        set->lambda,          set->right,        set->work,    set->rest,   set->effort, set->accelerations,
+        set->change,          set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
+        set->paths,           set->path_motions, set->path_of, set->ends,   set->covers, set->trees_of_worker,
+        set->chains_of_worker};
     for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_workers_destroy(&set->workers);
     cal_free(set);
 }
 
@@ -61,6 +64,35 @@ static bool allocate(cal_constraints* set) {
            set->extent && set->unknown && cal_constraints_find_paths(set) && cal_matrix_create(set) &&
            cal_front_rows_create(set) && cal_packs_create(set) && cal_directions_create(set) &&
            cal_riders_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
+}
+
+// Less than what an evaluation's meetings cost is not shared: a dozen of them, half a message each (machine_ops.h).
+enum { MEETINGS = 6 };
+static bool pays_to_share(const cal_model* model, const cal_machine* machine) {
+    return machine && machine->ops->paced &&
+           machine->costs.compute * model->node_count > MEETINGS * machine->costs.message;
+}
+
+// Where a worker's trees begin, and its chains: by their middles among all nodes, and among all constraints.
+static bool deal(cal_constraints* set) {
+    const cal_model* model = set->model;
+    const int count = set->workers.count;
+    set->trees_of_worker = cal_allocate((size_t)count + 1, sizeof *set->trees_of_worker);
+    set->chains_of_worker = cal_allocate((size_t)count + 1, sizeof *set->chains_of_worker);
+    if (!set->trees_of_worker || !set->chains_of_worker) return false;
+    int node = 0, chain = 0;
+    for (int w = 0; w <= count; w++) {
+        while (node < model->node_count &&
+               (w == count || ((int64_t)node + model->nodes[node].end) * count < 2 * (int64_t)model->node_count * w))
+            node = model->nodes[node].end;
+        set->trees_of_worker[w] = node;
+        for (; chain < set->chain_count; chain++) {
+            const cal_chain* c = &set->chains[chain];
+            if (w < count && ((int64_t)c->first + c->end) * count >= 2 * (int64_t)model->constraint_count * w) break;
+        }
+        set->chains_of_worker[w] = chain;
+    }
+    return true;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -174,8 +206,10 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
     set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
     set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
-    if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
-        plan_mass(set, machine) != CAL_OK || plan_aba(set) != CAL_OK ||
+    if (!set->active || !set->row_of || !set->factored_q ||
+        cal_workers_create(pays_to_share(model, machine) ? machine : NULL, &set->workers) != CAL_OK ||
+        cal_order_create(set) != CAL_OK || !deal(set) || !allocate(set) || plan_mass(set, machine) != CAL_OK ||
+        plan_aba(set) != CAL_OK ||
         (set->loops &&
          cal_loop_factor_create(model, set->most_rows, &set->tree, &set->rounding, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);

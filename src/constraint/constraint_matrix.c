@@ -32,7 +32,8 @@ bool cal_matrix_create(cal_constraints* set) {
     set->alone_start = cal_allocate(count + 1, sizeof *set->alone_start);
     set->degree_v = cal_allocate(total, sizeof *set->degree_v);
     set->alone = cal_allocate(total, sizeof *set->alone);
-    set->columns = cal_allocate(most * CAL_CONSTRAINT_ROWS, sizeof(double));
+    set->columns_size = (most * CAL_CONSTRAINT_ROWS + 7) & ~(size_t)7;
+    set->columns = cal_allocate((size_t)set->workers.count * set->columns_size, sizeof(double));
     set->ease = cal_allocate(rows, sizeof(double));
     set->least = cal_allocate(rows, sizeof(double));
     set->noise = cal_allocate(rows, sizeof(double));
@@ -81,8 +82,10 @@ static void factor_loops(cal_constraints* set, double shift) {
     size_rows(set, 0, set->row_count);
     cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, set->nearness, set->row_count,
                             shift, set->at_q);
-    weigh_rows(set, f->gross, f->noise);
-    memcpy(set->matrix.left, f->left, (size_t)set->row_count * sizeof(double));
+    const int places = set->model->constraint_count;
+    set->easiest = divide_places(set, f->gross, 0, places);
+    (void)weigh_places(set, f->gross, f->noise, set->easiest, 0, places);
+    memcpy(set->left, f->left, (size_t)set->row_count * sizeof(double));
     count_rank(set);
 }
 
@@ -113,11 +116,11 @@ static void solve_loops(cal_constraints* set, bool loaded) {
     memset(set->lambda, 0, (size_t)set->row_count * sizeof(double));
     memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
     memcpy(set->work, set->right, (size_t)set->row_count * sizeof(double));
-    double size = largest_kept(set, set->work);
+    double size = largest_kept(set, 0, set->row_count, set->work);
     if (loaded) size = fmax(size, add_solution(set, true));
     const double negligible = REFINED * size;
     for (int k = loaded ? 1 : 0; k < MOST_REFINEMENTS; k++) {
-        const double now = largest_kept(set, set->work);
+        const double now = largest_kept(set, 0, set->row_count, set->work);
         // What does not become smaller is rounding.
         if (!(now > negligible && now < 0.5 * before)) break;
         before = now;

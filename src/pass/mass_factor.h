@@ -61,8 +61,9 @@ void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
 CAL_EVERYWHERE void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
 // Of the same execution, between its walks: k = D⁻¹ u is what joint forces and biases have left at each joint, so that the Sᵀ f of a row times k,
 // summed up, is J M⁻¹ (τ − h). Adds C⁻¹ share to k, in the user's order, for what is to be accelerated as well.
+// One of `parts` parts of all joints at a time.
 CAL_EVERYWHERE void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context,
-                                                const double* share);
+                                                const double* share, int part, int parts);
 // There, where factors are lent: a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
 CAL_EVERYWHERE void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]);
 
