@@ -64,6 +64,46 @@ static cal_model* make_row(const row_def* row) {
     return cal_test_finish(builder);
 }
 
+// A spine of hinged bodies with towers of four-bars on both sides of each: one tree whose loops are closed in its order.
+enum { SPINE = 12, STAGES = 5 };
+static const row_def plain = {.name = "towers on a spine"}, dressed = {.friction = 0.03, .spring = 0.3};
+
+static int add_tower(cal_builder* builder, int below, double side, const row_def* row, cal_random* random) {
+    const double up[3] = {0.1, 1.0, 0.0}, across[3] = {0.5 * side, 0.0, 0.0};
+    double at[3] = {0.3 * side, 0.1, 0.0};
+    for (int i = 0; i < STAGES; i++) {
+        const double beside[3] = {at[0] + across[0], at[1], 0.0};
+        const int left = add_bar(builder, below, at, up, row, 0.2, random),
+                  right = add_bar(builder, below, beside, up, row, 0.2, random),
+                  top = add_bar(builder, left, up, across, row, -0.2, random);
+        cal_constraint_def loop = cal_default_constraint_def();
+        const bool whole = cal_random_between(random, 0.0, 1.0) < 0.2;
+        loop.kind = whole ? CAL_LOOP_REVOLUTE : CAL_ROWS;
+        if (!whole) loop.rows = CAL_ROW_X | CAL_ROW_Y;
+        loop.body[0] = top, loop.body[1] = right;
+        memcpy(loop.position[0], across, sizeof across);
+        memcpy(loop.position[1], up, sizeof up);
+        cal_builder_add_constraint(builder, &loop);
+        below = top;
+        at[0] = at[1] = 0.0;
+    }
+    return below;
+}
+
+static cal_model* make_spine(const row_def* row) {
+    cal_builder* builder = cal_test_builder(9.81);
+    const double gravity[3] = {0.0, -9.81, 0.0}, along[3] = {0.0, 0.0, 1.0};
+    cal_builder_set_gravity(builder, gravity);
+    cal_random random = {3};
+    int spine = CAL_GROUND;
+    for (int i = 0; i < SPINE; i++) {
+        const double at[3] = {0.0, 0.0, i == 0 ? 0.0 : 1.0};
+        spine = add_bar(builder, spine, at, along, row, 0.1, &random);
+        for (double side = -1.0; side < 2.0; side += 2.0) (void)add_tower(builder, spine, side, row, &random);
+    }
+    return cal_test_finish(builder);
+}
+
 static cal_machine* open_threads(int workers, uint64_t chance) {
     cal_threads_def def = cal_default_threads_def();
     cal_machine* machine = NULL;
@@ -159,6 +199,19 @@ static void singular_positions_have_the_bits_of_one_core(void** state) {
     cal_model_destroy(model);
 }
 
+static void towers_have_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const run_def runs[] = {{"rk4", "projection", "lagrange", 1e-6, 1e-3, 0.01},
+                                   {"rk4", "baumgarte", "lagrange", 1e-6, 1e-3, 0.004},
+                                   {"gear", "projection", "lagrange", 1e-6, 1e-3, 0.02},
+                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.01},
+                                   {"implicit", "projection", "lagrange", 1e-6, 1e-3, 0.005}};
+    cal_model *spine = make_spine(&plain), *stiff = make_spine(&dressed);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) expect_same_bits(spine, &runs[i], plain.name);
+    expect_same_bits(stiff, &runs[2], "towers with friction and springs");
+    cal_model_destroy(spine), cal_model_destroy(stiff);
+}
+
 // Accelerations of a row that is cut are those of the minimal form, which knows no order of constraints; and so are those with some that do not hold.
 static void what_is_cut_moves_as_it_should(void** state) {
     (void)state;
@@ -190,6 +243,7 @@ int main(void) {
         cmocka_unit_test(every_solver_has_the_bits_of_one_core),
         cmocka_unit_test(friction_and_stops_have_the_bits_of_one_core),
         cmocka_unit_test(singular_positions_have_the_bits_of_one_core),
+        cmocka_unit_test(towers_have_the_bits_of_one_core),
         cmocka_unit_test(what_is_cut_moves_as_it_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

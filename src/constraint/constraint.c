@@ -25,15 +25,14 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_plan_destroy_part(set->aba_last);
     cal_plan_destroy(set->aba_plan);
     cal_machine_destroy(set->aba_machine);
-    void* arrays[] = {
-        set->frames,          set->active,       set->motions, set->rows,   set->y,      set->scale,
-        set->lambda,          set->right,        set->work,    set->rest,   set->effort, set->accelerations,
-        set->change,          set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
-        set->paths,           set->path_motions, set->path_of, set->ends,   set->covers, set->trees_of_worker,
-        set->chains_of_worker};
+    void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
+                      set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
+                      set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
+                      set->paths,  set->path_motions, set->path_of, set->ends,   set->covers, set->chains_of_worker};
     for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_workers_destroy(&set->workers);
+    cal_limbs_destroy(&set->limbs);
     cal_free(set);
 }
 
@@ -73,22 +72,16 @@ static bool pays_to_share(const cal_model* model, const cal_machine* machine) {
            machine->costs.compute * model->node_count > MEETINGS * machine->costs.message;
 }
 
-// Where a worker's trees begin, and its chains: by their middles among all nodes, and among all constraints.
+// Where a worker's chains begin: by their middles among all constraints.
 static bool deal(cal_constraints* set) {
-    const cal_model* model = set->model;
-    const int count = set->workers.count;
-    set->trees_of_worker = cal_allocate((size_t)count + 1, sizeof *set->trees_of_worker);
+    const int64_t count = set->workers.count, places = set->model->constraint_count;
     set->chains_of_worker = cal_allocate((size_t)count + 1, sizeof *set->chains_of_worker);
-    if (!set->trees_of_worker || !set->chains_of_worker) return false;
-    int node = 0, chain = 0;
+    if (!set->chains_of_worker || cal_limbs_create(set->model, (int)count, &set->limbs)) return false;
+    int chain = 0;
     for (int w = 0; w <= count; w++) {
-        while (node < model->node_count &&
-               (w == count || ((int64_t)node + model->nodes[node].end) * count < 2 * (int64_t)model->node_count * w))
-            node = model->nodes[node].end;
-        set->trees_of_worker[w] = node;
         for (; chain < set->chain_count; chain++) {
             const cal_chain* c = &set->chains[chain];
-            if (w < count && ((int64_t)c->first + c->end) * count >= 2 * (int64_t)model->constraint_count * w) break;
+            if (w < count && (c->first + c->end) * count >= 2 * places * w) break;
         }
         set->chains_of_worker[w] = chain;
     }
@@ -257,13 +250,44 @@ static void add_pushes(cal_constraints* set, const cal_outer_force* pushes, int 
     }
 }
 
+// At q̈ = 0.
+typedef struct loading {
+    cal_constraints* set;
+    const double* v;
+    cal_stabilization law;
+    double gain;
+} loading;
+
+static void accelerate_nodes(const loading* work, const cal_node_range* nodes) {
+    cal_constraints* set = work->set;
+    cal_node_accelerations(set->model, set->motions, work->v, set->change, nodes->first, nodes->end,
+                           set->accelerations);
+    cal_loop_factor_load(set->loop_factor, set->motions, set->accelerations, nodes);
+}
+
+static void load_shared(void* argument, cal_worker* worker) {
+    const loading* work = argument;
+    cal_constraints* set = work->set;
+    for (int i = 0; i < cal_trunk_count(&set->limbs, worker); i++) accelerate_nodes(work, &set->limbs.trunk[i]);
+    cal_limbs_meet(&set->limbs, worker);
+    for (int i = 0; i < cal_limb_count(&set->limbs, worker); i++) {
+        const cal_node_range limb = cal_limb(&set->limbs, worker, i);
+        accelerate_nodes(work, &limb);
+    }
+    cal_worker_meet(worker);
+    cal_constraints_demand_some(set, cal_worker_first(worker, worker->index, set->row_count),
+                                cal_worker_first(worker, worker->index + 1, set->row_count), work->law, work->gain,
+                                NULL);
+}
+
 void cal_constraints_move(cal_constraints* set, const double* q, const double* v, const cal_constraint_load* load,
                           cal_stabilization law, double gain, double shift) {
     cal_constraints_evaluate(set, q, v);
     cal_matrix_factor(set, fmin(shift, shift_for(set)));
     memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
-    cal_constraints_demand(set, v, set->change, law, gain, NULL); // at q̈ = 0
-    cal_loop_factor_load(set->loop_factor, set->motions, set->accelerations, load->forces);
+    loading work = {set, v, law, gain};
+    set->loop_factor->forces = load->forces;
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_MAKE], load_shared, &work);
     add_pushes(set, load->pushes, load->push_count);
     cal_matrix_solve_loaded(set);
 }

@@ -27,6 +27,7 @@
 #include "pass/loop_pack.h"
 #include "pass/mass_factor.h"
 #include "pass/path_motion.h"
+#include "plan/limbs.h"
 #include "plan/plan.h"
 #include "plan/worker.h"
 
@@ -106,9 +107,9 @@ typedef struct cal_constraints {
     // Who shares the work on a machine (plan/worker.h), and how that went for each kind of work.
     cal_workers workers;
     cal_pace paces[CAL_CONSTRAINT_WORKS];
-    int32_t *trees_of_worker,
-        *chains_of_worker; // of each worker: the first node of its trees, its first chain; one past the end
-    double open[2];        // of rows as they were evaluated: the largest |φ| and |φ̇|, turns at the mechanism's size
+    cal_limbs limbs;
+    int32_t* chains_of_worker; // of each worker: its first chain; one past the end
+    double open[2]; // of rows as they were evaluated: the largest |φ| and |φ̇|, turns at the mechanism's size
     // Numbers.
     cal_mass_factor tree;
     cal_machine* machine; // for the plan, where the caller has none
@@ -234,6 +235,9 @@ double cal_constraints_power(const cal_constraints* set);
 // evaluated last. forcing (may be NULL): added to f, a number a row.
 CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
                                            cal_stabilization law, double gain, const double* forcing);
+// The same of rows first … end - 1 at accelerations of nodes that are known.
+CAL_EVERYWHERE void cal_constraints_demand_some(cal_constraints* set, int first, int end, cal_stabilization law,
+                                                double gain, const double* forcing);
 
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay; λ is zero
 // for rows that were dropped. shift: the square of how much must be left of a row, at most; less where the

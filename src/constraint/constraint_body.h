@@ -70,7 +70,7 @@ CAL_DEVICE static void make_rows(cal_constraints* set, const double* q, const do
 
 // The same on one.
 CAL_DEVICE static void make_all_rows(cal_constraints* set, const double* q, const double* v) {
-    cal_worker alone = {.count = 1};
+    cal_worker alone = CAL_ALONE_WORKER;
     make_rows(set, q, v, &alone);
 }
 
@@ -91,15 +91,21 @@ typedef struct looking {
     bool moves, rows; // motions are to be found, and rows
 } looking;
 
+static void move_nodes(const looking* look, cal_node_range nodes) {
+    cal_constraints* set = look->set;
+    cal_node_motions(set->model, set->variant, look->q, look->v, !set->placed, nodes.first, nodes.end, set->motions);
+}
+
 static void look_shared(void* argument, cal_worker* worker) {
     const looking* look = argument;
     cal_constraints* set = look->set;
-    const int32_t* trees = set->trees_of_worker;
-    const bool alone = worker->count == 1;
-    if (look->moves)
-        cal_node_motions(set->model, set->variant, look->q, look->v, !set->placed, alone ? 0 : trees[worker->index],
-                         alone ? set->model->node_count : trees[worker->index + 1], set->motions);
-    if (look->moves) cal_worker_meet(worker);
+    if (look->moves) {
+        for (int i = 0; i < cal_trunk_count(&set->limbs, worker); i++) move_nodes(look, set->limbs.trunk[i]);
+        cal_limbs_meet(&set->limbs, worker);
+        for (int i = 0; i < cal_limb_count(&set->limbs, worker); i++)
+            move_nodes(look, cal_limb(&set->limbs, worker, i));
+        cal_worker_meet(worker);
+    }
     if (look->rows) make_rows(set, look->q, look->v, worker);
 }
 #endif
@@ -275,10 +281,9 @@ CAL_DEVICE static double shift_for(cal_constraints* set) {
     return shift_of(cal_matrix_open(set, set->rest));
 }
 
-CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
-                                           cal_stabilization law, double gain, const double* forcing) {
-    cal_node_accelerations(set->model, set->motions, v, qdd, set->accelerations);
-    for (int i = 0; i < set->row_count; i++) {
+CAL_EVERYWHERE void cal_constraints_demand_some(cal_constraints* set, int first, int end, cal_stabilization law,
+                                                double gain, const double* forcing) {
+    for (int i = first; i < end; i++) {
         const cal_row* row = &set->rows[i];
         double sum = row->bias;
         for (int k = 0; k < row->node_count; k++) {
@@ -287,6 +292,12 @@ CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v
         }
         set->right[i] = stabilize(row, law, gain) + (forcing ? forcing[i] : 0.0) - sum;
     }
+}
+
+CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
+                                           cal_stabilization law, double gain, const double* forcing) {
+    cal_node_accelerations(set->model, set->motions, v, qdd, 0, set->model->node_count, set->accelerations);
+    cal_constraints_demand_some(set, 0, set->row_count, law, gain, forcing);
 }
 
 CAL_DEVICE static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
@@ -359,7 +370,7 @@ CAL_EVERYWHERE bool cal_constraints_join(cal_constraints* set, const double* q, 
 #ifndef CAL_THREAD_PER_LANE
     cal_workers_run(&set->workers, &set->paces[CAL_WORK_JOIN], join_shared, &join);
 #else
-    cal_worker alone = {.count = 1};
+    cal_worker alone = CAL_ALONE_WORKER;
     join_part(&join, &alone);
 #endif
     set->borrows = set->rode = false;

@@ -86,7 +86,7 @@ CAL_EVERYWHERE void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int var
 
 #include "pass/row_noise_body.h"
 #include "constraint/skyline_body.h"
-#include "constraint/triangle_body.h"
+#include "constraint/triangle_solve_body.h"
 #include "constraint/constraint_body.h"
 #include "constraint/directions_body.h"
 

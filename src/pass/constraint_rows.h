@@ -46,7 +46,7 @@ CAL_DEVICE static inline int cal_constraint_free_axis(uint32_t turns, int axis) 
     return turns >> last & 1 ? next : last;
 }
 
-// Motions of nodes first … end - 1, whole trees, at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
+// Motions of nodes first … end - 1, those above them known, at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
 // q is another one than that of `out`, else only velocities are found.
 CAL_EVERYWHERE void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
                                      int first, int end, cal_node_motion* out);

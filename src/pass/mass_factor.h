@@ -98,6 +98,6 @@ void cal_mass_factor_spread(const double* resisting, double* rows);
 // Adds Jᵀ of what tree->wrench holds to joint forces in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
 
-// Accelerations (angular, then of the origin, as rows.h has them) of all nodes for joint accelerations; 6 a node.
+// Accelerations (angular, then of the origin, as rows.h has them) of nodes first … end - 1 for joint accelerations, those above them known; 6 a node.
 CAL_EVERYWHERE void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v,
-                                           const double* qdd, double* out);
+                                           const double* qdd, int first, int end, double* out);

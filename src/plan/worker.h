@@ -10,26 +10,24 @@
 #include "base/per_lane.h"
 #include "plan/pace.h"
 #include <calder/calder.h>
-#include <stdalign.h>
 #include <stdint.h>
 
 // One of them, as its function sees it.
 enum { CAL_WORKER_NUMBERS = 4 };
+struct cal_shown;
 typedef struct cal_worker {
-    alignas(64) int index;
-    int count;
-    cal_machine* machine;
-    double shown[2][CAL_WORKER_NUMBERS]; // what the others read, now and the last time
-    const double** all;                  // of each where that is
-    int turn;
+    int index, count;
+    struct cal_shown* shown; // what it tells the others; NULL where it is alone
 } cal_worker;
+#define CAL_ALONE_WORKER                                                                                               \
+    { 0, 1, NULL }
 typedef void cal_work(void* argument, cal_worker* worker);
 
 // All of a machine.
 typedef struct cal_workers {
     cal_machine* machine;
     int count;
-    cal_worker* workers;
+    struct cal_shown* shown;
     const double** all;
 } cal_workers;
 
@@ -39,23 +37,23 @@ void cal_workers_destroy(cal_workers* workers); // its arrays; zeros are allowed
 // pace: of this work.
 void cal_workers_run(cal_workers* workers, cal_pace* pace, cal_work* work, void* argument);
 
-// For machines that share memory.
-void cal_worker_show(cal_worker* worker, double* numbers, int count);
+// Where there are several: numbers become the largest of all, CAL_WORKER_NUMBERS at most, as below.
+void cal_worker_show(const cal_worker* worker, double* numbers, int count);
 
 // The first of `count` things of a worker's part; its part ends where the next one's begins.
 CAL_DEVICE static inline int cal_worker_first(const cal_worker* worker, int index, int count) {
     return worker->count == 1 ? (index > 0 ? count : 0) : (int)((int64_t)count * index / worker->count);
 }
 // Waits until all have come here: what they have written before is there.
-CAL_DEVICE static inline void cal_worker_meet(cal_worker* worker) {
+CAL_DEVICE static inline void cal_worker_meet(const cal_worker* worker) {
 #ifndef CAL_THREAD_PER_LANE
-    if (worker->count > 1) cal_worker_show(worker, worker->shown[worker->turn], 0);
+    if (worker->count > 1) cal_worker_show(worker, NULL, 0);
 #else
     (void)worker;
 #endif
 }
 // The same, and numbers become the largest of all workers'; what is not a number counts as the largest.
-CAL_DEVICE static inline void cal_worker_largest(cal_worker* worker, double* numbers, int count) {
+CAL_DEVICE static inline void cal_worker_largest(const cal_worker* worker, double* numbers, int count) {
 #ifndef CAL_THREAD_PER_LANE
     if (worker->count > 1) cal_worker_show(worker, numbers, count);
 #else
