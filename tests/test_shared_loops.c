@@ -168,11 +168,11 @@ static const row_def whole = {.name = "a row that is cut", .bars = 300, .angle =
 static void every_solver_has_the_bits_of_one_core(void** state) {
     (void)state;
     static const run_def runs[] = {
-        {"rk4", "projection", "lagrange", 1e-6, 2e-3, 0.01},  {"rk4", "baumgarte", "lagrange", 1e-6, 2e-3, 0.006},
-        {"rk4", "literal", "lagrange", 1e-6, 2e-3, 0.004},    {"rk4", "none", "lagrange", 1e-6, 2e-3, 0.004},
-        {"gear", "projection", "lagrange", 1e-6, 1e-3, 0.02}, {"gear", "baumgarte", "lagrange", 1e-6, 1e-3, 0.01},
-        {"rkf", "projection", "lagrange", 1e-7, 1e-3, 0.01},  {"implicit", "projection", "lagrange", 1e-6, 1e-3, 0.01},
-        {"bdf", "projection", "lagrange", 1e-6, 1e-3, 0.005}};
+        {"rk4", "projection", "lagrange", 1e-6, 2e-3, 0.004}, {"rk4", "baumgarte", "lagrange", 1e-6, 2e-3, 0.004},
+        {"rk4", "literal", "lagrange", 1e-6, 2e-3, 0.002},    {"rk4", "none", "lagrange", 1e-6, 2e-3, 0.002},
+        {"gear", "projection", "lagrange", 1e-6, 1e-3, 0.01}, {"gear", "baumgarte", "lagrange", 1e-6, 1e-3, 0.01},
+        {"rkf", "projection", "lagrange", 1e-7, 1e-3, 0.004}, {"implicit", "projection", "lagrange", 1e-6, 1e-3, 0.004},
+        {"bdf", "projection", "lagrange", 1e-6, 1e-3, 0.003}};
     const row_def* const rows[] = {&whole, &parts, &loose};
     for (size_t m = 0; m < sizeof rows / sizeof *rows; m++) {
         cal_model* model = make_row(rows[m]);
@@ -183,8 +183,8 @@ static void every_solver_has_the_bits_of_one_core(void** state) {
 
 static void friction_and_stops_have_the_bits_of_one_core(void** state) {
     (void)state;
-    static const run_def runs[] = {{"gear", "projection", "lagrange", 1e-6, 1e-3, 0.02},
-                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.015}};
+    static const run_def runs[] = {{"gear", "projection", "lagrange", 1e-6, 1e-3, 0.01},
+                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.01}};
     cal_model* model = make_row(&rough);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) expect_same_bits(model, &runs[i], rough.name);
     cal_model_destroy(model);
@@ -201,11 +201,11 @@ static void singular_positions_have_the_bits_of_one_core(void** state) {
 
 static void towers_have_the_bits_of_one_core(void** state) {
     (void)state;
-    static const run_def runs[] = {{"rk4", "projection", "lagrange", 1e-6, 1e-3, 0.01},
+    static const run_def runs[] = {{"rk4", "projection", "lagrange", 1e-6, 1e-3, 0.004},
                                    {"rk4", "baumgarte", "lagrange", 1e-6, 1e-3, 0.004},
-                                   {"gear", "projection", "lagrange", 1e-6, 1e-3, 0.02},
-                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.01},
-                                   {"implicit", "projection", "lagrange", 1e-6, 1e-3, 0.005}};
+                                   {"gear", "projection", "lagrange", 1e-6, 1e-3, 0.01},
+                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.004},
+                                   {"implicit", "projection", "lagrange", 1e-6, 1e-3, 0.003}};
     cal_model *spine = make_spine(&plain), *stiff = make_spine(&dressed);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) expect_same_bits(spine, &runs[i], plain.name);
     expect_same_bits(stiff, &runs[2], "towers with friction and springs");
