@@ -714,7 +714,8 @@ static void compared_runs(cal_machine* machine) {
     same_bits("stickman", "gear", "armstrong", machine);
     for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
         same_bits(stiff[i], "bdf", "aba", machine);
-    static const char* const loops[] = {"fourbar:n=4", "bricard", "rolling-disk", "ring:n=12", "tower:n=6"};
+    static const char* const loops[] = {"fourbar:n=4",  "fourbar:n=300", "bricard",
+                                        "rolling-disk", "ring:n=12",     "tower:n=6"};
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) same_bits(loops[i], "gear", "aba", machine);
     same_bits("fourbar:n=2", "rkf", "aba", machine);
     same_bits("bricard", "implicit", "aba", machine);

@@ -245,8 +245,8 @@ static void solve_index_one(const cal_model* model, const double* q, const doubl
     cal_test_execute(&kinematics);
     get(&crba, CAL_MASS, mass);
     get(&crba, CAL_QDD, free_qdd);
-    cal_node_motions(model, 0, q, v, true, motions);
-    cal_node_accelerations(model, motions, v, zero, still);
+    cal_node_motions(model, 0, q, v, true, 0, model->node_count, motions);
+    cal_node_accelerations(model, motions, v, zero, 0, model->node_count, still);
     int count = 0;
     for (int c = 0; c < model->constraint_count; c++)
         if (!model->constraints[c].inactive)
@@ -419,7 +419,7 @@ static void finds_the_forces_of_newton_and_euler(void** state) {
         const cal_assembly* assembly = engine.state->context.own;
         cal_node_motion* motions = calloc((size_t)model->node_count, sizeof *motions);
         assert_non_null(motions);
-        cal_node_motions(model, 0, cal_sim_q(sim), cal_sim_v(sim), true, motions);
+        cal_node_motions(model, 0, cal_sim_q(sim), cal_sim_v(sim), true, 0, model->node_count, motions);
         // On a node: the opposite of what its children's joints carry, moved to its origin.
         for (int n = 0; n < model->node_count; n++) {
             if (model->nodes[n].parent < 0) continue;

@@ -97,7 +97,7 @@ static void check_rows(const cal_model* model, const double* q, const double* v,
         at[k].q = cal_test_numbers((size_t)model->q_count);
         at[k].motions = calloc(nodes + 1, sizeof(cal_node_motion));
         cal_test_displace(model, q, v, (k - 1) * h, at[k].q);
-        cal_node_motions(model, 0, at[k].q, v, true, at[k].motions);
+        cal_node_motions(model, 0, at[k].q, v, true, 0, model->node_count, at[k].motions);
     }
     // Accelerations of the nodes, for joint accelerations of zero.
     cal_node_motion* accelerations = calloc(nodes + 1, sizeof(cal_node_motion));
@@ -161,7 +161,7 @@ static void test_motions(void** state) {
     double* jacobian = cal_test_numbers(6 * (size_t)model->v_count);
     assert_int_equal(cal_state_get(engine.state, CAL_POSE, poses), CAL_OK);
     cal_node_motion* motions = calloc((size_t)model->node_count, sizeof *motions);
-    cal_node_motions(model, 0, motion.q, motion.v, true, motions);
+    cal_node_motions(model, 0, motion.q, motion.v, true, 0, model->node_count, motions);
     for (int body = 0; body < model->body_count; body++) {
         const cal_mount* mount = &model->mounts[body];
         if (mount->node < 0) continue;

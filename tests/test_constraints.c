@@ -149,7 +149,7 @@ static void check_dense(const cal_model* model, uint64_t seed, const char* name)
         // J q̈ + J̇ q̇: the bias of a row belongs to its nodes' accelerations, which have velocity terms of their own.
         double own = set->rows[i].bias, *zero = cal_test_numbers((size_t)n),
                *a = cal_test_numbers(6 * (size_t)model->node_count);
-        cal_node_accelerations(model, set->motions, motion.v, zero, a);
+        cal_node_accelerations(model, set->motions, motion.v, zero, 0, model->node_count, a);
         for (int k = 0; k < set->rows[i].node_count; k++)
             own += cal_dot3(set->rows[i].moment[k], a + 6 * set->rows[i].node[k]) +
                    cal_dot3(set->rows[i].force[k], a + 6 * set->rows[i].node[k] + 3);

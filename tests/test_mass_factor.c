@@ -24,7 +24,7 @@ static void solve_on(const cal_model* model, cal_machine* machine, const int32_t
     assert_int_equal(cal_mass_factor_create(model, &tree), CAL_OK);
     if (cal_plan_create_def(&def, &plan, &error)) fail_msg("%s", error.text);
     assert_int_equal(cal_state_create(plan, &state), CAL_OK);
-    cal_node_motions(model, 0, q, v, true, motions);
+    cal_node_motions(model, 0, q, v, true, 0, model->node_count, motions);
     tree.motions = motions;
     state->context.own = &tree;
     assert_int_equal(cal_plan_execute(plan, state, &error), CAL_OK);

@@ -73,14 +73,14 @@ static void check_paths(const cal_model* model, const char* name) {
         cal_joint_path_motion first, out;
         cal_node_motion end = {.base = {0.0}}, again;
         cal_joint_path_move(&path, least, motion.q, motion.v, &asked, &end, &first);
-        cal_node_motions(model, 0, motion.q, motion.v, true, motions);
+        cal_node_motions(model, 0, motion.q, motion.v, true, 0, model->node_count, motions);
         compare(name, &motions[n], &end);
         double largest = 1.0;
         for (int i = 0; i < 3; i++) largest = fmax(largest, fabs(end.origin[i]));
         assert_true(first.extent >= largest);
         for (int k = 0; k < RATES; k++) {
             for (size_t i = 0; i < count; i++) column[i] = rates[STRIDE * i + (size_t)k];
-            cal_node_motions(model, 0, motion.q, column, false, motions);
+            cal_node_motions(model, 0, motion.q, column, false, 0, model->node_count, motions);
             memcpy(end.angular, first.answers + 6 * k, sizeof end.angular);
             memcpy(end.linear, first.answers + 6 * k + 3, sizeof end.linear);
             compare(name, &motions[n], &end);

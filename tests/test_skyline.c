@@ -52,7 +52,7 @@ static void begin(problem* p, uint64_t* state) {
                                 .stride = stride,
                                 .column = p->column,
                                 .left = p->left};
-    cal_skyline_clear(&p->triangle);
+    cal_skyline_clear(&p->triangle, 0, p->triangle.count);
 }
 
 // Rows that begin in a group; the column `copy` is what the one before it is, −1: none.
@@ -84,7 +84,8 @@ static void check(uint64_t seed, int rows_of_group, int copy_group) {
     assert_int_equal(kept, copy >= 0 ? count - 1 : count);
     double b[MOST], x[MOST], largest = 0.0;
     for (int i = 0; i < count; i++) b[i] = x[i] = next_number(&state);
-    cal_skyline_solve(&p.triangle, x);
+    cal_skyline_forward(&p.triangle, x, 0, count);
+    cal_skyline_backward(&p.triangle, x, 0, count, false);
     for (int i = 0; i < count; i++) {
         double sum = 0.0;
         for (int r = 0; r < p.rows; r++) {

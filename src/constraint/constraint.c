@@ -28,9 +28,11 @@ void cal_constraints_destroy(cal_constraints* set) {
     void* arrays[] = {set->frames, set->active,       set->motions, set->rows,   set->y,      set->scale,
                       set->lambda, set->right,        set->work,    set->rest,   set->effort, set->accelerations,
                       set->change, set->at_q,         set->at_v,    set->before, set->extent, set->unknown,
-                      set->paths,  set->path_motions, set->path_of, set->ends,   set->covers};
+                      set->paths,  set->path_motions, set->path_of, set->ends,   set->covers, set->chains_of_worker};
     for (int i = 0; set->paths && i < set->path_count; i++) cal_joint_path_destroy(&set->paths[i]);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_workers_destroy(&set->workers);
+    cal_limbs_destroy(&set->limbs);
     cal_free(set);
 }
 
@@ -61,6 +63,29 @@ static bool allocate(cal_constraints* set) {
            set->extent && set->unknown && cal_constraints_find_paths(set) && cal_matrix_create(set) &&
            cal_front_rows_create(set) && cal_packs_create(set) && cal_directions_create(set) &&
            cal_riders_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
+}
+
+// Less than what an evaluation's meetings cost is not shared: a dozen of them, half a message each (machine_ops.h).
+enum { MEETINGS = 6 };
+static bool pays_to_share(const cal_model* model, const cal_machine* machine) {
+    return machine && machine->ops->paced &&
+           machine->costs.compute * model->node_count > MEETINGS * machine->costs.message;
+}
+
+// Where a worker's chains begin: by their middles among all constraints.
+static bool deal(cal_constraints* set) {
+    const int64_t count = set->workers.count, places = set->model->constraint_count;
+    set->chains_of_worker = cal_allocate((size_t)count + 1, sizeof *set->chains_of_worker);
+    if (!set->chains_of_worker || cal_limbs_create(set->model, (int)count, &set->limbs)) return false;
+    int chain = 0;
+    for (int w = 0; w <= count; w++) {
+        for (; chain < set->chain_count; chain++) {
+            const cal_chain* c = &set->chains[chain];
+            if (w < count && (c->first + c->end) * count >= 2 * places * w) break;
+        }
+        set->chains_of_worker[w] = chain;
+    }
+    return true;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -174,8 +199,10 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
     set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
     set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
-    if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
-        plan_mass(set, machine) != CAL_OK || plan_aba(set) != CAL_OK ||
+    if (!set->active || !set->row_of || !set->factored_q ||
+        cal_workers_create(pays_to_share(model, machine) ? machine : NULL, &set->workers) != CAL_OK ||
+        cal_order_create(set) != CAL_OK || !deal(set) || !allocate(set) || plan_mass(set, machine) != CAL_OK ||
+        plan_aba(set) != CAL_OK ||
         (set->loops &&
          cal_loop_factor_create(model, set->most_rows, &set->tree, &set->rounding, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
@@ -223,13 +250,44 @@ static void add_pushes(cal_constraints* set, const cal_outer_force* pushes, int 
     }
 }
 
+// At q̈ = 0.
+typedef struct loading {
+    cal_constraints* set;
+    const double* v;
+    cal_stabilization law;
+    double gain;
+} loading;
+
+static void accelerate_nodes(const loading* work, const cal_node_range* nodes) {
+    cal_constraints* set = work->set;
+    cal_node_accelerations(set->model, set->motions, work->v, set->change, nodes->first, nodes->end,
+                           set->accelerations);
+    cal_loop_factor_load(set->loop_factor, set->motions, set->accelerations, nodes);
+}
+
+static void load_shared(void* argument, cal_worker* worker) {
+    const loading* work = argument;
+    cal_constraints* set = work->set;
+    for (int i = 0; i < cal_trunk_count(&set->limbs, worker); i++) accelerate_nodes(work, &set->limbs.trunk[i]);
+    cal_limbs_meet(&set->limbs, worker);
+    for (int i = 0; i < cal_limb_count(&set->limbs, worker); i++) {
+        const cal_node_range limb = cal_limb(&set->limbs, worker, i);
+        accelerate_nodes(work, &limb);
+    }
+    cal_worker_meet(worker);
+    cal_constraints_demand_some(set, cal_worker_first(worker, worker->index, set->row_count),
+                                cal_worker_first(worker, worker->index + 1, set->row_count), work->law, work->gain,
+                                NULL);
+}
+
 void cal_constraints_move(cal_constraints* set, const double* q, const double* v, const cal_constraint_load* load,
                           cal_stabilization law, double gain, double shift) {
     cal_constraints_evaluate(set, q, v);
     cal_matrix_factor(set, fmin(shift, shift_for(set)));
     memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
-    cal_constraints_demand(set, v, set->change, law, gain, NULL); // at q̈ = 0
-    cal_loop_factor_load(set->loop_factor, set->motions, set->accelerations, load->forces);
+    loading work = {set, v, law, gain};
+    set->loop_factor->forces = load->forces;
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_MAKE], load_shared, &work);
     add_pushes(set, load->pushes, load->push_count);
     cal_matrix_solve_loaded(set);
 }

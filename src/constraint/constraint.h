@@ -27,7 +27,9 @@
 #include "pass/loop_pack.h"
 #include "pass/mass_factor.h"
 #include "pass/path_motion.h"
+#include "plan/limbs.h"
 #include "plan/plan.h"
+#include "plan/worker.h"
 
 // Directions of closing that are kept (directions.h); CAL_CONSTRAINT_ROWS, rounded up to whole lanes.
 enum { CAL_DIRECTIONS_MOST = 8 };
@@ -42,16 +44,32 @@ typedef struct cal_directions {
     double *found_q, found_time, found_distance;
     double parts[CAL_DIRECTIONS_MOST]; // how much of each the last correction has
 } cal_directions;
+// Constraints that are eliminated one after the other (chains.h).
+typedef struct cal_chain {
+    int32_t first, end;     // places
+    int32_t border;         // the chain that comes after this one and its other half; −1: none
+    bool is_border;         // it comes after others
+    int32_t line, line_end; // its rows in the triangle
+    int32_t copies; // the line behind them where copies of the border's rows begin; −1: the border itself is there
+} cal_chain;
+enum { CAL_SIDE_NONE, CAL_SIDE_NEAR, CAL_SIDE_FAR };
 // Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
 typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;
+
+// Work that is shared.
+enum { CAL_WORK_LOOK, CAL_WORK_JOIN, CAL_WORK_MAKE, CAL_WORK_FACTOR, CAL_WORK_SOLVE, CAL_CONSTRAINT_WORKS };
 
 typedef struct cal_constraints {
     const cal_model* model;
     bool* active; // of each constraint
     // What never changes. Constraints meet when they touch one tree; their order keeps those that meet together.
     int most_rows;
-    int32_t* order;                   // constraints as they are eliminated
-    int32_t* reach;                   // of each place in that order: the first place that it meets
+    int32_t* order;                // constraints as they are eliminated
+    cal_chain* chains;             // in the order of places
+    int chain_count, border_count; // border_count: of those that come after others
+    int32_t *reach,
+        *far_reach; // of each place in that order: the first place that it meets in its chain, and what is before it in lines; of a
+                    // border's: in the far half, −1: none
     int32_t *root, *root_count;       // of each constraint: the trees that it touches, CAL_ROW_NODES each
     int32_t *met_start, *met;         // of each tree (its root's node): the places of its constraints, rising
     int32_t *support_start, *support; // of each constraint: the nodes between what it touches and the roots, rising
@@ -66,7 +84,12 @@ typedef struct cal_constraints {
     int32_t* alone;
     // What follows from who is active.
     int row_count;
-    int32_t* first_row; // of each place; one past the end
+    int32_t* first_row;  // of each place; one past the end
+    int32_t* first_line; // of each place: where its rows are in the triangle
+    double* left;        // of each row, as the triangle's of its line; of a border's as if the chain were not cut
+    int8_t*
+        side; // of each degree of freedom of each constraint, of borders: which half has constraints that pass it, too
+    double* by_line; // of each line: a solution on its way
     cal_skyline matrix;
     cal_front_rows front_rows;
     int32_t* row_of; // of each constraint: its first row, −1 where it does not hold
@@ -76,11 +99,17 @@ typedef struct cal_constraints {
     cal_loop_pack* packs;
     int shape_count, pack_count, single_count;
     int32_t *singles, *filling; // places; of each shape: the pack that is being filled
-    // Many loops in one tree are closed in its order instead; of the triangle only matrix.left is there. NULL: the triangle.
+    // Many loops in one tree are closed in its order instead; of the triangle only `left` is there. NULL: the triangle.
     bool loops;
     cal_loop_factor* loop_factor;
     bool factored; // it is that of motions at factored_q with this shift
     double factored_shift, *factored_q;
+    // Who shares the work on a machine (plan/worker.h), and how that went for each kind of work.
+    cal_workers workers;
+    cal_pace paces[CAL_CONSTRAINT_WORKS];
+    cal_limbs limbs;
+    int32_t* chains_of_worker; // of each worker: its first chain; one past the end
+    double open[2]; // of rows as they were evaluated: the largest |φ| and |φ̇|, turns at the mechanism's size
     // Numbers.
     cal_mass_factor tree;
     cal_machine* machine; // for the plan, where the caller has none
@@ -126,10 +155,11 @@ typedef struct cal_constraints {
     double* nearness; // of each row: ease beside the largest one of its constraint's displacements, or turns
     bool* turns;      // of each row: it is one of turns only
     cal_row_rounding rounding;
-    double* noise;        // of each row: the part of y² that may be rounding, where that could matter; else zero
-    bool immovable;       // there are rows that nothing can move
-    double* least;        // of each row: how much of it must be left, as a square
-    double* columns;      // of a constraint: the y that are its own
+    double* noise;   // of each row: the part of y² that may be rounding, where that could matter; else zero
+    bool immovable;  // there are rows that nothing can move
+    double* least;   // of each row: how much of it must be left, as a square
+    double* columns; // of a constraint, for each worker: the y that are its own
+    size_t columns_size;
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row
@@ -205,6 +235,9 @@ double cal_constraints_power(const cal_constraints* set);
 // evaluated last. forcing (may be NULL): added to f, a number a row.
 CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
                                            cal_stabilization law, double gain, const double* forcing);
+// The same of rows first … end - 1 at accelerations of nodes that are known.
+CAL_EVERYWHERE void cal_constraints_demand_some(cal_constraints* set, int first, int end, cal_stabilization law,
+                                                double gain, const double* forcing);
 
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay; λ is zero
 // for rows that were dropped. shift: the square of how much must be left of a row, at most; less where the

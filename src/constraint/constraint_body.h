@@ -22,17 +22,56 @@ static const double ROUNDING = 1e-15;
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
 
-CAL_DEVICE static void make_rows(cal_constraints* set, const double* q, const double* v) {
-    const cal_node_motion* motions = set->paths ? set->ends : set->motions;
-#ifndef CAL_THREAD_PER_LANE // which has one constraint at a time
-    for (int i = 0; i < set->pack_count; i++) cal_pack_make_rows(&set->packs[i], set->variant, motions, set->rows);
-#endif
-    for (int i = 0; i < set->single_count; i++) {
-        const int place = set->singles[i], constraint = set->order[place];
-        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint,
-                                    cal_row_total(set, place), set->time, motions, q, v,
-                                    set->rows + set->first_row[place]);
+CAL_DEVICE static void make_single_rows(cal_constraints* set, const cal_node_motion* motions, int place,
+                                        const double* q, const double* v) {
+    const int constraint = set->order[place];
+    cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, cal_row_total(set, place),
+                                set->time, motions, q, v, set->rows + set->first_row[place]);
+}
+
+// Whether a row holds a turn, or a coupling, and no displacement.
+CAL_DEVICE static bool is_turn(const cal_row* row) {
+    return row->node_count == 0 || (row->force[0][0] == 0.0 && row->force[0][1] == 0.0 && row->force[0][2] == 0.0);
+}
+
+// out: the larger of it and |φ| and |φ̇| of some rows, turns at the mechanism's size; what is not a number counts as the largest.
+CAL_DEVICE static void note_open(const cal_constraints* set, int first, int count, double out[2]) {
+    for (const cal_row* row = set->rows + first; row < set->rows + first + count; row++) {
+        double error = fabs(row->error), speed = fabs(row->speed);
+        if (set->unit < 1.0 && is_turn(row)) error *= set->unit, speed *= set->unit;
+        if (!(error <= out[0])) out[0] = isnan(out[0]) ? out[0] : error;
+        if (!(speed <= out[1])) out[1] = isnan(out[1]) ? out[1] : speed;
     }
+}
+
+// A worker's part of all rows, at the motions of nodes; and how far rows are open.
+CAL_DEVICE static void make_rows(cal_constraints* set, const double* q, const double* v, cal_worker* worker) {
+    const cal_node_motion* motions = set->paths ? set->ends : set->motions;
+    double open[2] = {0.0, 0.0};
+#ifndef CAL_THREAD_PER_LANE // which has one constraint at a time
+    for (int i = cal_worker_first(worker, worker->index, set->pack_count),
+             end = cal_worker_first(worker, worker->index + 1, set->pack_count);
+         i < end; i++) {
+        cal_loop_pack* pack = &set->packs[i];
+        cal_pack_make_rows(pack, set->variant, motions, set->rows);
+        for (int l = 0; l < pack->count; l++) note_open(set, pack->first_row[l], pack->shape->row_count, open);
+    }
+#endif
+    for (int i = cal_worker_first(worker, worker->index, set->single_count),
+             end = cal_worker_first(worker, worker->index + 1, set->single_count);
+         i < end; i++) {
+        const int place = set->singles[i];
+        make_single_rows(set, motions, place, q, v);
+        note_open(set, set->first_row[place], cal_row_total(set, place), open);
+    }
+    cal_worker_largest(worker, open, 2);
+    if (worker->index == 0) set->open[0] = open[0], set->open[1] = open[1];
+}
+
+// The same on one.
+CAL_DEVICE static void make_all_rows(cal_constraints* set, const double* q, const double* v) {
+    cal_worker alone = CAL_ALONE_WORKER;
+    make_rows(set, q, v, &alone);
 }
 
 CAL_EVERYWHERE void cal_constraints_answer(cal_constraints* set) {
@@ -43,6 +82,44 @@ CAL_EVERYWHERE void cal_constraints_answer(cal_constraints* set) {
         cal_joint_path_move(&set->paths[i], set->variant, set->at_q, set->at_v, &rates, &set->ends[set->paths[i].node],
                             &set->path_motions[i]);
     set->framed = true;
+}
+
+#ifndef CAL_THREAD_PER_LANE
+typedef struct looking {
+    cal_constraints* set;
+    const double *q, *v;
+    bool moves, rows; // motions are to be found, and rows
+} looking;
+
+static void move_nodes(const looking* look, cal_node_range nodes) {
+    cal_constraints* set = look->set;
+    cal_node_motions(set->model, set->variant, look->q, look->v, !set->placed, nodes.first, nodes.end, set->motions);
+}
+
+static void look_shared(void* argument, cal_worker* worker) {
+    const looking* look = argument;
+    cal_constraints* set = look->set;
+    if (look->moves) {
+        for (int i = 0; i < cal_trunk_count(&set->limbs, worker); i++) move_nodes(look, set->limbs.trunk[i]);
+        cal_limbs_meet(&set->limbs, worker);
+        for (int i = 0; i < cal_limb_count(&set->limbs, worker); i++)
+            move_nodes(look, cal_limb(&set->limbs, worker, i));
+        cal_worker_meet(worker);
+    }
+    if (look->rows) make_rows(set, look->q, look->v, worker);
+}
+#endif
+
+// Motions of nodes, and rows, or one of them.
+CAL_DEVICE static void move_and_make(cal_constraints* set, const double* q, const double* v, bool moves, bool rows) {
+#ifndef CAL_THREAD_PER_LANE
+    looking look = {set, q, v, moves, rows};
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_LOOK], look_shared, &look);
+#else
+    if (moves) cal_node_motions(set->model, set->variant, q, v, !set->placed, 0, set->model->node_count, set->motions);
+    if (rows) make_all_rows(set, q, v);
+#endif
+    if (moves) set->placed = set->whole = true;
 }
 
 // Motions and rows at q and v; whole: motions of all nodes as well, where rows do without.
@@ -61,13 +138,9 @@ CAL_DEVICE static void evaluate_at(cal_constraints* set, const double* q, const 
         set->placed = set->placed && !moved;
         set->whole = false;
     }
-    if (!set->whole && (whole || !set->paths)) {
-        cal_node_motions(set->model, set->variant, q, v, !set->placed, set->motions);
-        set->placed = set->whole = true;
-    }
-    if (!anew) return;
-    if (set->paths) cal_constraints_answer(set);
-    make_rows(set, q, v);
+    const bool moves = !set->whole && (whole || !set->paths);
+    if (anew && set->paths) cal_constraints_answer(set);
+    if (moves || anew) move_and_make(set, q, v, moves, anew);
 }
 
 CAL_EVERYWHERE void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) {
@@ -91,7 +164,7 @@ CAL_DEVICE static void follow_correction(cal_constraints* set, const double* q, 
     }
     memcpy(set->at_v, v, (size_t)set->model->v_count * sizeof(double));
     set->whole = set->framed = false;
-    make_rows(set, q, v);
+    make_all_rows(set, q, v);
 }
 
 CAL_EVERYWHERE cal_violation cal_constraints_violation(const cal_constraints* set, int only) {
@@ -117,11 +190,6 @@ CAL_DEVICE static double stabilize(const cal_row* row, cal_stabilization law, do
     if (law == CAL_STABILIZE_NONE) return 0.0;
     if (!row->holonomic) return -gain * row->speed;
     return -2.0 * gain * row->speed - (law == CAL_STABILIZE_LITERAL ? gain : gain * gain) * row->error;
-}
-
-// The same without q̈₀: of what an execution of aba has left.
-CAL_DEVICE static void demand_drift(cal_constraints* set, cal_stabilization law, double gain) {
-    for (int i = 0; i < set->row_count; i++) set->right[i] = stabilize(&set->rows[i], law, gain) - set->drift[i];
 }
 
 CAL_DEVICE static inline double larger_of(double a, double b) { return b > a ? b : a; }
@@ -161,25 +229,8 @@ CAL_DEVICE static double extent_of(const cal_constraints* set, int node, bool of
     return larger_of(larger_of(own[0], own[1]), larger_of(own[2], own[3]));
 }
 
-// Whether a row holds a turn, or a coupling, and no displacement.
-CAL_DEVICE static bool is_turn(const cal_row* row) {
-    return row->node_count == 0 || (row->force[0][0] == 0.0 && row->force[0][1] == 0.0 && row->force[0][2] == 0.0);
-}
-
-// The largest of some rows' |φ| or |φ̇|, turns at the mechanism's size; what is not a number counts as the largest.
-CAL_DEVICE static double most_open(const cal_constraints* set, int first, int end, bool of_speed) {
-    double out = 0.0;
-    for (int i = first; i < end; i++) {
-        double size = fabs(of_speed ? set->rows[i].speed : set->rows[i].error);
-        if (set->unit < 1.0 && is_turn(&set->rows[i])) size *= set->unit;
-        if (!(size <= out)) out = size;
-    }
-    return out;
-}
-
 CAL_EVERYWHERE bool cal_constraints_are_closed(const cal_constraints* set) {
-    return most_open(set, 0, set->row_count, false) <= set->closed * set->unit &&
-           most_open(set, 0, set->row_count, true) <= set->closed * set->unit;
+    return set->open[0] <= set->closed * set->unit && set->open[1] <= set->closed * set->unit;
 }
 
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
@@ -188,7 +239,7 @@ CAL_EVERYWHERE bool cal_constraints_are_closed(const cal_constraints* set) {
 // without them is closed.
 // sized: sizes are those of the last call, from which they differ by a correction only.
 CAL_DEVICE static double openness(const cal_constraints* set, bool of_speed, bool sized) {
-    double out = most_open(set, 0, set->row_count, of_speed) / set->unit;
+    double out = set->open[of_speed ? 1 : 0] / set->unit;
     if (out <= set->closed) return out;
     out = 0.0;
     if (!sized && !set->paths) find_extents(set->model, set->motions, of_speed, set->extent);
@@ -200,7 +251,9 @@ CAL_DEVICE static double openness(const cal_constraints* set, bool of_speed, boo
             for (int k = 0; k < set->rows[i].node_count; k++)
                 scale = larger_of(scale, extent_of(set, set->rows[i].node[k], of_speed));
         scale *= set->unit * fmax(1.0, sqrt((double)nodes) * DBL_EPSILON / ROUNDING);
-        const double open = most_open(set, first, end, of_speed) / scale;
+        double own[2] = {0.0, 0.0};
+        note_open(set, first, end - first, own);
+        const double open = own[of_speed ? 1 : 0] / scale;
         if (!(open <= out)) out = open;
     }
     return out;
@@ -221,17 +274,16 @@ CAL_DEVICE static double shift_of(double open) { return fmin(fmax(WARY * open * 
 // Rows that depend on each other do so up to how far the constraints are open.
 CAL_DEVICE static double shift_for(cal_constraints* set) {
     if (set->loops) return shift_of(openness(set, false, false));
-    const double open = most_open(set, 0, set->row_count, false);
+    const double open = set->open[0];
     // Of unit wrenches, which most rows are, no more is open than that.
     if (open * fmax(1.0, 1.0 / set->length) <= sqrt(LEAST_SHIFT / WARY)) return LEAST_SHIFT;
     for (int i = 0; i < set->row_count; i++) set->rest[i] = set->rows[i].error;
     return shift_of(cal_matrix_open(set, set->rest));
 }
 
-CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
-                                           cal_stabilization law, double gain, const double* forcing) {
-    cal_node_accelerations(set->model, set->motions, v, qdd, set->accelerations);
-    for (int i = 0; i < set->row_count; i++) {
+CAL_EVERYWHERE void cal_constraints_demand_some(cal_constraints* set, int first, int end, cal_stabilization law,
+                                                double gain, const double* forcing) {
+    for (int i = first; i < end; i++) {
         const cal_row* row = &set->rows[i];
         double sum = row->bias;
         for (int k = 0; k < row->node_count; k++) {
@@ -240,6 +292,12 @@ CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v
         }
         set->right[i] = stabilize(row, law, gain) + (forcing ? forcing[i] : 0.0) - sum;
     }
+}
+
+CAL_EVERYWHERE void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd,
+                                           cal_stabilization law, double gain, const double* forcing) {
+    cal_node_accelerations(set->model, set->motions, v, qdd, 0, set->model->node_count, set->accelerations);
+    cal_constraints_demand_some(set, 0, set->row_count, law, gain, forcing);
 }
 
 CAL_DEVICE static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
@@ -265,20 +323,58 @@ CAL_EVERYWHERE void cal_constraints_find_change(cal_constraints* set, const doub
     cal_directions_note(set);
 }
 
+typedef struct joining {
+    cal_constraints* set;
+    cal_stabilization law;
+    double gain, shift;
+    const cal_context* executed;
+    bool finite;
+} joining;
+
+// What rows ask for, without q̈₀: of what an execution of aba has left. Returns whether it is finite.
+CAL_DEVICE static bool demand_drift(const joining* join, const cal_worker* worker) {
+    cal_constraints* set = join->set;
+    const int first = set->first_row[cal_first_place(set, worker, worker->index)],
+              end = set->first_row[cal_first_place(set, worker, worker->index + 1)];
+    for (int i = first; i < end; i++) set->right[i] = stabilize(&set->rows[i], join->law, join->gain) - set->drift[i];
+    return cal_all_finite(set->right + first, end - first);
+}
+
+CAL_DEVICE static void join_part(joining* join, cal_worker* worker) {
+    cal_constraints* set = join->set;
+    const double easiest = cal_matrix_make_part(set, worker);
+    double missing = demand_drift(join, worker) ? 0.0 : 1.0;
+    cal_matrix_factor_part(set, easiest, join->shift, worker);
+    cal_worker_largest(worker, &missing, 1);
+    if (worker->index == 0) join->finite = missing == 0.0;
+    if (missing != 0.0) return;
+    cal_matrix_solve_part(set, worker);
+    cal_worker_meet(worker);
+    cal_mass_factor_give_shares(&set->tree, join->executed, set->effort, worker->index, worker->count);
+}
+
+#ifndef CAL_THREAD_PER_LANE
+static void join_shared(void* join, cal_worker* worker) { join_part(join, worker); }
+#endif
+
 CAL_EVERYWHERE bool cal_constraints_join(cal_constraints* set, const double* q, const double* v, cal_stabilization law,
                                          double gain, double shift, const cal_context* executed) {
     if (set->row_count == 0) return true;
     set->given = executed;
     evaluate_at(set, q, v, false);
+    joining join = {set, law, gain, fmin(shift, shift_for(set)), executed, false};
     set->rode = executed->riders != NULL;
     set->borrows = true;
-    cal_matrix_make(set);
+    cal_directions_lose(set);
+    cal_constraints_factor_mass(set);
+#ifndef CAL_THREAD_PER_LANE
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_JOIN], join_shared, &join);
+#else
+    cal_worker alone = CAL_ALONE_WORKER;
+    join_part(&join, &alone);
+#endif
     set->borrows = set->rode = false;
-    cal_matrix_factor(set, fmin(shift, shift_for(set)));
-    demand_drift(set, law, gain);
-    if (!cal_all_finite(set->right, set->row_count)) return false;
-    cal_matrix_solve(set);
-    cal_mass_factor_give_shares(&set->tree, executed, set->effort);
+    if (!join.finite) return false;
     set->directions.fresh = false;
     cal_directions_note(set);
     return true;

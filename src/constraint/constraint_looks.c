@@ -1,5 +1,5 @@
 // What is looked at of constraints (constraint.h): multipliers of least norm, rows as a dense matrix, limits of gains.
-#include "constraint/constraint.h"
+#include "constraint/constraint_matrix.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void cal_constraints_share(cal_constraints* set) {
     double *z = set->lambda, *r = set->right, *p = set->work, *product = set->rest;
     int dropped = 0;
     for (int i = 0; i < count; i++) {
-        const bool kept = set->matrix.left[i] > 0.0;
+        const bool kept = set->left[i] > 0.0;
         dropped += kept ? 0 : 1;
         r[i] = p[i] = kept ? set->lambda[i] / set->scale[i] : 0.0;
         z[i] = 0.0;
@@ -33,8 +33,8 @@ void cal_constraints_share(cal_constraints* set) {
     const double least = ROUNDING * ROUNDING * square;
     for (int turn = 0; turn <= 2 * dropped && square > least; turn++) {
         memcpy(product, p, (size_t)count * sizeof *p);
-        cal_skyline_depend(&set->matrix, product);
-        for (int i = 0; i < count; i++) product[i] = set->matrix.left[i] > 0.0 ? product[i] + p[i] : 0.0;
+        cal_matrix_depend(set, product);
+        for (int i = 0; i < count; i++) product[i] = set->left[i] > 0.0 ? product[i] + p[i] : 0.0;
         const double step = square / dot(p, product, count);
         for (int i = 0; i < count; i++) z[i] += step * p[i], r[i] -= step * product[i];
         const double now = dot(r, r, count), share = now / square;
@@ -42,13 +42,14 @@ void cal_constraints_share(cal_constraints* set) {
         square = now;
     }
     memcpy(product, z, (size_t)count * sizeof *z);
-    cal_skyline_depend(&set->matrix, product);
-    for (int i = 0; i < count; i++) z[i] = (set->matrix.left[i] > 0.0 ? z[i] : -product[i]) * set->scale[i];
+    cal_matrix_depend(set, product);
+    for (int i = 0; i < count; i++) z[i] = (set->left[i] > 0.0 ? z[i] : -product[i]) * set->scale[i];
 }
 
 double cal_constraints_motion_power(const cal_constraints* set, double later) {
     double sum = 0.0;
-    for (int i = 0; i < set->row_count; i++) sum += set->lambda[i] * (set->rows[i].rate + later * set->rows[i].change);
+    for (int i = 0; i < set->row_count && set->moved; i++)
+        sum += set->lambda[i] * (set->rows[i].rate + later * set->rows[i].change);
     return sum;
 }
 

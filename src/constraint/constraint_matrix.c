@@ -7,7 +7,7 @@
 // In the order of the tree, below.
 static void factor_loops(cal_constraints* set, double shift);
 static void solve_loops(cal_constraints* set, bool loaded);
-#include "constraint/triangle_body.h"
+#include "constraint/triangle_solve_body.h"
 
 // --- Degrees of freedom -------------------------------------------------------------------------------------------------
 
@@ -32,7 +32,8 @@ bool cal_matrix_create(cal_constraints* set) {
     set->alone_start = cal_allocate(count + 1, sizeof *set->alone_start);
     set->degree_v = cal_allocate(total, sizeof *set->degree_v);
     set->alone = cal_allocate(total, sizeof *set->alone);
-    set->columns = cal_allocate(most * CAL_CONSTRAINT_ROWS, sizeof(double));
+    set->columns_size = (most * CAL_CONSTRAINT_ROWS + 7) & ~(size_t)7;
+    set->columns = cal_allocate((size_t)set->workers.count * set->columns_size, sizeof(double));
     set->ease = cal_allocate(rows, sizeof(double));
     set->least = cal_allocate(rows, sizeof(double));
     set->noise = cal_allocate(rows, sizeof(double));
@@ -66,8 +67,25 @@ bool cal_matrix_create(cal_constraints* set) {
 // --- The triangle ----------------------------------------------------------------------------------------------------------
 
 // The same in the order of the tree.
+typedef struct loop_work {
+    cal_constraints* set;
+    double shift;
+    bool loaded;
+} loop_work;
+
+static void factor_loops_shared(void* argument, cal_worker* worker) {
+    const loop_work* work = argument;
+    cal_constraints* set = work->set;
+    const int first = cal_worker_first(worker, worker->index, set->row_count),
+              end = cal_worker_first(worker, worker->index + 1, set->row_count);
+    size_rows(set, first, end);
+    cal_loop_factor_weigh(set->loop_factor, set->nearness, first, end);
+    cal_worker_meet(worker);
+    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, work->shift, &set->limbs, worker);
+}
+
 static void factor_loops(cal_constraints* set, double shift) {
-    const cal_loop_factor* f = set->loop_factor;
+    cal_loop_factor* f = set->loop_factor;
     const size_t size = (size_t)set->model->q_count * sizeof(double);
     // Projections and forces ask for the same place in turn; an implicit step adds to the mass matrix.
     if (set->factored && !set->tree.added && set->factored_shift == shift &&
@@ -76,13 +94,15 @@ static void factor_loops(cal_constraints* set, double shift) {
     memcpy(set->factored_q, set->at_q, size);
     set->factored = !set->tree.added;
     set->factored_shift = shift;
-    for (int place = 0; place < set->model->constraint_count; place++)
+    const int places = set->model->constraint_count;
+    for (int place = 0; place < places; place++)
         set->row_of[set->order[place]] = cal_row_total(set, place) > 0 ? set->first_row[place] : -1;
-    size_rows(set, 0, set->row_count);
-    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, set->nearness, set->row_count,
-                            shift, set->at_q);
-    weigh_rows(set, f->gross, f->noise);
-    memcpy(set->matrix.left, f->left, (size_t)set->row_count * sizeof(double));
+    f->q = set->at_q;
+    loop_work work = {set, shift, false};
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_FACTOR], factor_loops_shared, &work);
+    set->easiest = divide_places(set, f->gross, 0, places);
+    (void)weigh_places(set, f->gross, f->noise, set->easiest, 0, places);
+    memcpy(set->left, f->left, (size_t)set->row_count * sizeof(double));
     count_rank(set);
 }
 
@@ -90,11 +110,14 @@ static void factor_loops(cal_constraints* set, double shift) {
 
 // One solution for set->work, added to set->lambda and set->change; what is left goes into set->work. Returns the largest of what each node's
 // motion has along a row.
-static double add_solution(cal_constraints* set, bool loaded) {
-    const int degrees = set->model->v_count;
+static double add_solution(cal_constraints* set, bool loaded, cal_worker* worker) {
+    const int rows = set->row_count, degrees = set->model->v_count;
+    const int first = cal_worker_first(worker, worker->index, rows),
+              end = cal_worker_first(worker, worker->index + 1, rows);
     double *r = set->work, *lambda = set->rest, *change = set->effort, largest = 0.0;
-    cal_loop_factor_solve(set->loop_factor, set->row_of, r, loaded, lambda, change);
-    for (int i = 0; i < set->row_count; i++) {
+    cal_loop_factor_solve(set->loop_factor, set->row_of, r, loaded, lambda, change, &set->limbs, worker);
+    cal_worker_meet(worker);
+    for (int i = first; i < end; i++) {
         const cal_row* row = &set->rows[i];
         set->lambda[i] += lambda[i];
         for (int n = 0; n < row->node_count; n++) {
@@ -103,26 +126,44 @@ static double add_solution(cal_constraints* set, bool loaded) {
             r[i] -= along;
         }
     }
-    for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+    for (int i = cal_worker_first(worker, worker->index, degrees),
+             after = cal_worker_first(worker, worker->index + 1, degrees);
+         i < after; i++)
+        set->change[i] += change[i];
     return largest;
 }
 
 // set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree; loaded: q̈.
-static void solve_loops(cal_constraints* set, bool loaded) {
+static void solve_loops_shared(void* argument, cal_worker* worker) {
+    const loop_work* work = argument;
+    cal_constraints* set = work->set;
+    const int rows = set->row_count, degrees = set->model->v_count;
+    const int first = cal_worker_first(worker, worker->index, rows),
+              end = cal_worker_first(worker, worker->index + 1, rows),
+              first_v = cal_worker_first(worker, worker->index, degrees),
+              end_v = cal_worker_first(worker, worker->index + 1, degrees);
     double before = (double)INFINITY;
-    memset(set->lambda, 0, (size_t)set->row_count * sizeof(double));
-    memset(set->change, 0, (size_t)set->model->v_count * sizeof(double));
-    memcpy(set->work, set->right, (size_t)set->row_count * sizeof(double));
-    double size = largest_kept(set, set->work);
-    if (loaded) size = fmax(size, add_solution(set, true));
+    memset(set->lambda + first, 0, (size_t)(end - first) * sizeof(double));
+    memset(set->change + first_v, 0, (size_t)(end_v - first_v) * sizeof(double));
+    memcpy(set->work + first, set->right + first, (size_t)(end - first) * sizeof(double));
+    double size = largest_kept(set, first, end, set->work);
+    cal_worker_meet(worker);
+    if (work->loaded) size = fmax(size, add_solution(set, true, worker));
+    cal_worker_largest(worker, &size, 1);
     const double negligible = REFINED * size;
-    for (int k = loaded ? 1 : 0; k < MOST_REFINEMENTS; k++) {
-        const double now = largest_kept(set, set->work);
+    for (int k = work->loaded ? 1 : 0; k < MOST_REFINEMENTS; k++) {
+        double now = largest_kept(set, first, end, set->work);
+        cal_worker_largest(worker, &now, 1);
         // What does not become smaller is rounding.
         if (!(now > negligible && now < 0.5 * before)) break;
         before = now;
-        (void)add_solution(set, false);
+        (void)add_solution(set, false, worker);
     }
+}
+
+static void solve_loops(cal_constraints* set, bool loaded) {
+    loop_work work = {set, 0.0, loaded};
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_SOLVE], solve_loops_shared, &work);
 }
 
 void cal_matrix_solve_loaded(cal_constraints* set) { solve_loops(set, true); }

@@ -40,3 +40,15 @@ void cal_matrix_solve_loaded(cal_constraints* set);
 CAL_EVERYWHERE void cal_matrix_find_change(cal_constraints* set);
 // set->change ← M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ set->right, which is scaled already: a solution without refinement, for corrections.
 CAL_EVERYWHERE void cal_matrix_correct(cal_constraints* set);
+// x ← −Tᵀ x of rows that follow from others, and T Tᵀ x of these (skyline.h).
+CAL_EVERYWHERE void cal_matrix_depend(cal_constraints* set, double* x);
+
+// A worker's parts of what is above, where it is one triangle (plan/worker.h). What others need of them is there when all have met.
+CAL_DEVICE static inline int cal_first_place(const cal_constraints* set, const cal_worker* worker, int index) {
+    return cal_worker_first(worker, index, set->model->constraint_count);
+}
+// Where the mass matrix is factored. Returns how easily that row of all is moved which is moved most easily.
+CAL_EVERYWHERE double cal_matrix_make_part(cal_constraints* set, cal_worker* worker);
+// easiest: that.
+CAL_EVERYWHERE void cal_matrix_factor_part(cal_constraints* set, double easiest, double shift, cal_worker* worker);
+CAL_EVERYWHERE void cal_matrix_solve_part(cal_constraints* set, cal_worker* worker);

@@ -1,5 +1,6 @@
 // Parts of a set of constraints (constraint_parts.h).
 #include "constraint/constraint_parts.h"
+#include "constraint/chains.h"
 #include "constraint/constraint_matrix.h"
 #include "constraint/directions.h"
 #include <stddef.h>
@@ -36,7 +37,7 @@ int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part o
               v = model->v_count, q = model->q_count, supports = set->support_start[constraints];
     const size_t degrees = set->degree_start[constraints], paths = (size_t)set->path_count;
     const int fronts = set->front_rows.row_start[constraints];
-    const int end = set->row_count - 1;
+    const int lines = set->most_rows + cal_chains_most_copies(set), end = set->matrix.count - 1;
     const size_t triangle =
         end < 0 ? 0 : set->matrix.start[end] + cal_skyline_row_size(set->matrix.last[end] - set->matrix.begin[end] + 1);
     const size_t columns = degrees * CAL_CONSTRAINT_ROWS; // not less than any one's
@@ -48,13 +49,15 @@ int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part o
     SHARED(degree_start, constraints + 1), SHARED(degree_v, degrees), SHARED(follows, constraints);
     SHARED(alone_start, constraints + 1), SHARED(alone, set->alone_start[constraints]);
     SHARED(first_row, constraints + 1), SHARED(singles, constraints), SHARED(frames, 2 * constraints);
-    SHARED(matrix.last, rows), SHARED(matrix.begin, rows), SHARED(matrix.start, rows);
+    SHARED(matrix.last, lines), SHARED(matrix.begin, lines), SHARED(matrix.start, lines);
+    SHARED(chains, set->chain_count), SHARED(first_line, constraints + 1), SHARED(side, degrees);
     SHARED(front_rows.row_start, constraints + 1), SHARED(front_rows.piece_start, fronts + 1);
     SHARED(front_rows.pieces, set->front_rows.piece_start[fronts]);
     SHARED(rounding.arm, nodes), SHARED(rounding.lever, constraints), SHARED(rounding.place, constraints);
     SHARED(rounding.limit, constraints), SHARED(tree.first_v, nodes);
-    OWN(matrix.root, triangle), OWN(matrix.over, rows), OWN(matrix.row, rows), OWN(matrix.column, rows);
-    OWN(matrix.left, rows), OWN(matrix.front, cal_skyline_front_size(set->matrix.stride));
+    OWN(matrix.root, triangle), OWN(matrix.over, lines), OWN(matrix.row, lines), OWN(matrix.column, lines);
+    OWN(left, rows), OWN(by_line, lines), OWN(matrix.left, lines),
+        OWN(matrix.front, cal_skyline_front_size(set->matrix.stride));
     OWN(tree.axes, 6 * v), OWN(tree.response, 6 * v), OWN(tree.root, 6 * v), OWN(tree.inertia, 36 * nodes);
     OWN(tree.arm, 3 * nodes + 1), OWN(tree.motion, 6 * nodes), OWN(tree.after, nodes), OWN(tree.joints, nodes);
     OWN(joint_over, degrees), OWN(joint_kept, degrees), OWN(drift, rows), OWN(motions, nodes);

@@ -3,9 +3,11 @@
 // Two constraints meet when they touch one tree: a push on any node is felt at its root. So the graph of constraints needs no
 // edges of its own: from a constraint to its trees, from a tree to its constraints. Cuthill and McKee's order follows it
 // breadth first, from a constraint that is as far out as one can go, and is then reversed, so that the rows of the matrix
-// reach back as little as the mechanism allows: N four-bars side by side are a band, whatever the numbers of their loops.
+// reach back as little as the mechanism allows: N four-bars side by side are a band, whatever the numbers of their loops. A long
+// band is cut (chains.h).
 #include "constraint/elimination_order.h"
 #include "base/memory.h"
+#include "constraint/chains.h"
 #include "layout/layout.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,9 @@ void cal_order_destroy(cal_constraints* set) {
                       set->met,           set->support_start, set->support,      set->degrees,    set->y_start,
                       set->user_start,    set->user,          set->user_at,      set->first_row,  set->matrix.last,
                       set->matrix.start,  set->matrix.root,   set->matrix.front, set->matrix.row, set->matrix.begin,
-                      set->matrix.column, set->matrix.left,   set->matrix.over};
+                      set->matrix.column, set->matrix.left,   set->matrix.over,  set->far_reach,  set->left,
+                      set->by_line};
+    cal_chains_destroy(set);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -138,38 +142,74 @@ static bool find_order(cal_constraints* set) {
             for (int i = 0; i < length; i++) set->order[placed + length - 1 - i] = found[i];
             placed += length;
         }
-        list_by_tree(set);
     }
-    const bool good = seen && found;
+    const bool good = seen && found && cal_chains_cut(set);
+    if (good) list_by_tree(set);
     cal_free(seen), cal_free(found);
     return good;
+}
+
+// Lines first … end - 1 end no earlier than those before them.
+static void keep_skyline(cal_skyline* matrix, int first, int end) {
+    for (int i = first; i < end; i++)
+        if (i > 0 && matrix->last[i] < matrix->last[i - 1]) matrix->last[i] = matrix->last[i - 1];
+}
+
+// Rows of a place in lines from `line` on: a group, and what of the chain reaches to them, from the first place that they meet.
+static void place_group(cal_constraints* set, int place, int line, int met) {
+    const int end = line + set->first_row[place + 1] - set->first_row[place];
+    for (int i = line; i < end; i++) set->matrix.last[i] = end - 1, set->matrix.begin[i] = line;
+    if (end > line && met != CAL_NONE) set->matrix.last[met] = end - 1;
+}
+
+// A line of the triangle ends with the last one that reaches back to it; those of one constraint end together.
+static void draw_chain(cal_constraints* set, const cal_chain* chain) {
+    cal_skyline* m = &set->matrix;
+    const cal_chain* border = chain->border >= 0 ? &set->chains[chain->border] : NULL;
+    for (int place = chain->first; place < chain->end; place++)
+        place_group(set, place, set->first_line[place],
+                    chain->is_border && set->reach[place] < chain->first ? CAL_NONE
+                                                                         : set->first_line[set->reach[place]]);
+    for (int place = border ? border->first : 0; border && place < border->end; place++) {
+        const int met = chain->copies >= 0 ? set->far_reach[place] : set->reach[place];
+        const int line = cal_chain_line(set, chain, place);
+        const int rows = set->first_row[place + 1] - set->first_row[place];
+        if (chain->copies >= 0)
+            place_group(set, place, line, met == CAL_NONE ? CAL_NONE : set->first_line[met]);
+        else if (rows > 0 && met < chain->end)
+            m->last[set->first_line[met]] = line + rows - 1;
+    }
 }
 
 // Rows of the active constraints, or of all.
 static size_t draw(cal_constraints* set, bool all) {
     const int count = set->model->constraint_count;
+    cal_skyline* m = &set->matrix;
     int rows = 0;
     for (int place = 0; place < count; place++) {
         const int c = set->order[place];
         set->first_row[place] = rows;
         if (all || set->active[c]) rows += cal_constraint_rows(&set->model->constraints[c], NULL);
     }
-    set->first_row[count] = rows;
-    // A row of the triangle ends with the last one that reaches back to it; those of one constraint end together.
-    int32_t *last = set->matrix.last, *begin = set->matrix.begin;
-    for (int place = 0; place < count; place++)
-        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++)
-            last[i] = set->first_row[place + 1] - 1, begin[i] = set->first_row[place];
-    for (int place = 0; place < count; place++)
-        if (set->first_row[place + 1] > set->first_row[place])
-            last[set->first_row[set->reach[place]]] = set->first_row[place + 1] - 1;
-    size_t total = 0;
-    for (int i = 0; i < rows; i++) {
-        if (i > 0 && last[i] < last[i - 1]) last[i] = last[i - 1];
-        set->matrix.start[i] = total;
-        total += cal_skyline_row_size(last[i] - begin[i] + 1);
+    set->first_row[count] = set->row_count = rows;
+    m->count = cal_chains_place_lines(set);
+    for (int c = 0; c < set->chain_count; c++) draw_chain(set, &set->chains[c]);
+    for (int c = 0; c < set->chain_count; c++) {
+        const cal_chain *chain = &set->chains[c], *far = chain->is_border ? chain - 2 : NULL;
+        // A border's lines hold what its copies do.
+        for (int i = chain->line; far && i < chain->line_end; i++) {
+            const int copied = m->last[i - chain->line + far->copies] - far->copies + chain->line;
+            if (copied > m->last[i]) m->last[i] = copied;
+        }
+        const int copies =
+            chain->copies < 0 ? 0 : set->chains[chain->border].line_end - set->chains[chain->border].line;
+        keep_skyline(m, chain->line, chain->line_end + copies);
     }
-    set->row_count = set->matrix.count = rows;
+    size_t total = 0;
+    for (int i = 0; i < m->count; i++) {
+        m->start[i] = total;
+        total += cal_skyline_row_size(m->last[i] - m->begin[i] + 1);
+    }
     return total;
 }
 
@@ -204,6 +244,7 @@ static bool allocate(cal_constraints* set) {
     const size_t count = (size_t)set->model->constraint_count, nodes = (size_t)set->model->node_count;
     set->order = cal_allocate(count, sizeof *set->order);
     set->reach = cal_allocate(count, sizeof *set->reach);
+    set->far_reach = cal_allocate(count, sizeof *set->far_reach);
     set->root = cal_allocate(count * CAL_ROW_NODES, sizeof *set->root);
     set->root_count = cal_allocate(count, sizeof *set->root_count);
     set->met_start = cal_allocate(nodes + 1, sizeof *set->met_start);
@@ -212,35 +253,57 @@ static bool allocate(cal_constraints* set) {
     set->degrees = cal_allocate(count, sizeof *set->degrees);
     set->y_start = cal_allocate(count + 1, sizeof *set->y_start);
     set->first_row = cal_allocate(count + 1, sizeof *set->first_row);
-    return set->order && set->reach && set->root && set->root_count && set->met_start && set->met &&
+    return set->order && set->reach && set->far_reach && set->root && set->root_count && set->met_start && set->met &&
            set->support_start && set->degrees && set->y_start && set->first_row;
+}
+
+// Of each place the first ones that it meets. Trees of a border have constraints of one half or of the other, not of both.
+static void find_reaches(cal_constraints* set) {
+    for (int c = 0; c < set->chain_count; c++) {
+        const cal_chain* chain = &set->chains[c];
+        const int first = chain->is_border ? (chain - 1)->first : chain->first;
+        for (int place = chain->first; place < chain->end; place++) {
+            set->reach[place] = place;
+            set->far_reach[place] = CAL_NONE;
+            for (int k = 0; k < set->root_count[set->order[place]]; k++) {
+                const int tree = set->root[CAL_ROW_NODES * set->order[place] + k];
+                const int32_t* met = set->met + set->met_start[tree];
+                if (*met < first && (set->far_reach[place] == CAL_NONE || *met < set->far_reach[place]))
+                    set->far_reach[place] = *met;
+                while (*met < first) met++; // to the border's own at the latest
+                if (*met < set->reach[place]) set->reach[place] = *met;
+            }
+        }
+    }
+}
+
+// Room for the triangle with all constraints.
+static bool allocate_triangle(cal_constraints* set) {
+    cal_skyline* m = &set->matrix;
+    const size_t rows = (size_t)set->most_rows, lines = rows + (size_t)cal_chains_most_copies(set);
+    m->last = cal_allocate(lines, sizeof *m->last);
+    m->start = cal_allocate(lines, sizeof *m->start);
+    m->begin = cal_allocate(lines, sizeof *m->begin);
+    m->column = cal_allocate(lines, sizeof *m->column);
+    m->left = cal_allocate(lines, sizeof(double));
+    m->over = cal_allocate(lines, sizeof(double));
+    set->left = cal_allocate(rows, sizeof(double));
+    set->by_line = cal_allocate(lines, sizeof(double));
+    if (!m->last || !m->start || !m->begin || !m->column || !m->left || !m->over || !set->left || !set->by_line)
+        return false;
+    m->root = cal_allocate(draw(set, true), sizeof(double));
+    for (int i = 0; i < m->count; i++) {
+        const int width = m->last[i] - m->begin[i] + 1;
+        if (width > m->stride) m->stride = (width + 3) & ~3;
+    }
+    // A row on its way and a front for each worker.
+    m->row = cal_allocate((size_t)set->workers.count * lines, sizeof(double));
+    m->front = cal_allocate((size_t)set->workers.count * cal_skyline_front_size(m->stride), sizeof(double));
+    return m->root && m->row && m->front;
 }
 
 cal_status cal_order_create(cal_constraints* set) {
     if (!allocate(set) || !find_supports(set) || !find_order(set) || !list_users(set)) return CAL_NO_MEMORY;
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int c = set->order[place];
-        set->reach[place] = place;
-        for (int k = 0; k < set->root_count[c]; k++) {
-            const int first = set->met[set->met_start[set->root[CAL_ROW_NODES * c + k]]];
-            if (first < set->reach[place]) set->reach[place] = first;
-        }
-    }
-    set->matrix.last = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.last);
-    set->matrix.start = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.start);
-    set->matrix.begin = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.begin);
-    set->matrix.column = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.column);
-    set->matrix.left = cal_allocate((size_t)set->most_rows, sizeof(double));
-    set->matrix.over = cal_allocate((size_t)set->most_rows, sizeof(double));
-    if (!set->matrix.last || !set->matrix.start || !set->matrix.begin || !set->matrix.column || !set->matrix.left ||
-        !set->matrix.over)
-        return CAL_NO_MEMORY;
-    set->matrix.root = cal_allocate(draw(set, true), sizeof(double));
-    for (int i = 0; i < set->row_count; i++) {
-        const int width = set->matrix.last[i] - set->matrix.begin[i] + 1;
-        if (width > set->matrix.stride) set->matrix.stride = (width + 3) & ~3;
-    }
-    set->matrix.row = cal_allocate((size_t)set->most_rows, sizeof(double));
-    set->matrix.front = cal_allocate(cal_skyline_front_size(set->matrix.stride), sizeof(double));
-    return set->matrix.root && set->matrix.row && set->matrix.front ? CAL_OK : CAL_NO_MEMORY;
+    find_reaches(set);
+    return allocate_triangle(set) ? CAL_OK : CAL_NO_MEMORY;
 }

@@ -276,9 +276,9 @@ CAL_WIDE_INLINE view view_known(view v, int rows, int closed) {
 }
 
 CAL_WIDE_INLINE void compute_all(cal_loop_factor* f, int wide, const cal_node_motion* motions, const cal_row* rows,
-                                 const int32_t* first_row, double shift) {
+                                 const int32_t* first_row, double shift, cal_node_range nodes) {
     const cal_model* model = f->model;
-    for (int n = model->node_count - 1; n >= 0; n--) {
+    for (int n = nodes.end - 1; n >= nodes.first; n--) {
         const int kind = model->nodes[n].kind;
         const view v = look_at(f, n, wide);
 #define COMPUTE(kind, v) compute_front(f, n, kind, v, motions, rows, first_row, shift)
@@ -291,7 +291,11 @@ CAL_WIDE_INLINE void compute_all(cal_loop_factor* f, int wide, const cal_node_mo
         }
 #undef COMPUTE
     }
-    const int ground = model->node_count;
+}
+
+CAL_WIDE_INLINE void close_ground(cal_loop_factor* f, int wide, const cal_row* rows, const int32_t* first_row,
+                                  double shift) {
+    const int ground = f->model->node_count;
     const view v = look_at(f, ground, wide);
     if (v.rows == 0) return;
     memset(v.at->E, 0, (size_t)(v.at->c - v.at->E) * sizeof(double));
@@ -302,31 +306,40 @@ CAL_WIDE_INLINE void compute_all(cal_loop_factor* f, int wide, const cal_node_mo
 }
 
 CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                                    const int32_t* first_row, double shift) {
+                                    const int32_t* first_row, double shift, const cal_node_range* nodes) {
     if (f->wide == CAL_LOOP_PLANE)
-        compute_all(f, CAL_LOOP_PLANE, motions, rows, first_row, shift);
+        compute_all(f, CAL_LOOP_PLANE, motions, rows, first_row, shift, *nodes);
     else
-        compute_all(f, CAL_LOOP_SPACE, motions, rows, first_row, shift);
+        compute_all(f, CAL_LOOP_SPACE, motions, rows, first_row, shift, *nodes);
+}
+
+CAL_WIDE static void compute_ground(cal_loop_factor* f, const cal_row* rows, const int32_t* first_row, double shift) {
+    if (f->wide == CAL_LOOP_PLANE)
+        close_ground(f, CAL_LOOP_PLANE, rows, first_row, shift);
+    else
+        close_ground(f, CAL_LOOP_SPACE, rows, first_row, shift);
 }
 
 // --- Loads -------------------------------------------------------------------------------------------------------------------
 
 // Functions of several sets of instructions pass no vectors by value: what does so is called by them.
-CAL_WIDE_INLINE void load_all(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
+CAL_WIDE_INLINE void load_all(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations,
+                              const cal_node_range* nodes) {
     const cal_four gravity = cal_load_three(f->model->gravity);
-    for (int n = 0; n < f->model->node_count; n++)
+    for (int n = nodes->first; n < nodes->end; n++)
         load_spatial_node(&f->model->nodes[n], f->own + CAL_LOOP_OWN * (size_t)n, gravity, motions[n].angular,
                           accelerations + SIX * (size_t)n, f->load + CAL_LOOP_SPACE * (size_t)n);
 }
 
-CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations) {
+CAL_WIDE static void load_fronts(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations,
+                                 const cal_node_range* nodes) {
     if (f->wide == CAL_LOOP_SPACE) {
-        load_all(f, motions, accelerations);
+        load_all(f, motions, accelerations, nodes);
         return;
     }
     const int turn = f->axes[0], a = f->axes[1], b = f->axes[2];
-    const double *gravity = f->model->gravity, *faster = accelerations;
-    for (int n = 0; n < f->model->node_count; n++, faster += SIX)
+    const double *gravity = f->model->gravity, *faster = accelerations + SIX * (size_t)nodes->first;
+    for (int n = nodes->first; n < nodes->end; n++, faster += SIX)
         load_plane_node(&f->model->nodes[n], f->own + CAL_LOOP_OWN * (size_t)n, motions[n].angular[turn], faster[turn],
                         faster[3 + a] - gravity[a], faster[3 + b] - gravity[b], f->load + CAL_LOOP_PLANE * (size_t)n);
 }
@@ -441,8 +454,8 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int kind, view v, const
 }
 
 CAL_WIDE_INLINE void go_inbound(cal_loop_factor* f, int wide, const int32_t* first_row, const double* right,
-                                bool loaded) {
-    for (int n = f->model->node_count - 1; n >= 0; n--) {
+                                bool loaded, const cal_node_range* nodes) {
+    for (int n = nodes->end - 1; n >= nodes->first; n--) {
         const int kind = f->model->nodes[n].kind;
         const view v = look_at(f, n, wide);
         switch (wide == CAL_LOOP_PLANE || kind == CAL_REVOLUTE ? shape_of(&v) : SHAPE_OTHER) {
@@ -455,8 +468,9 @@ CAL_WIDE_INLINE void go_inbound(cal_loop_factor* f, int wide, const int32_t* fir
     }
 }
 
-CAL_WIDE_INLINE void go_outbound(cal_loop_factor* f, int wide, const int32_t* first_row, double* lambda, double* u) {
-    for (int n = 0; n < f->model->node_count; n++) {
+CAL_WIDE_INLINE void go_outbound(cal_loop_factor* f, int wide, const int32_t* first_row, double* lambda, double* u,
+                                 const cal_node_range* nodes) {
+    for (int n = nodes->first; n < nodes->end; n++) {
         const int kind = f->model->nodes[n].kind;
         const view v = look_at(f, n, wide);
         switch (wide == CAL_LOOP_PLANE || kind == CAL_REVOLUTE ? shape_of(&v) : SHAPE_OTHER) {
@@ -469,31 +483,44 @@ CAL_WIDE_INLINE void go_outbound(cal_loop_factor* f, int wide, const int32_t* fi
     }
 }
 
-CAL_WIDE_INLINE void solve_all(cal_loop_factor* f, int wide, const int32_t* first_row, const double* right, bool loaded,
-                               double* lambda, double* u) {
+CAL_WIDE_INLINE void turn_round(cal_loop_factor* f, int wide, const int32_t* first_row, const double* right,
+                                double* lambda) {
     const int ground = f->model->node_count;
-    if (loaded)
-        go_inbound(f, wide, first_row, right, true);
-    else
-        go_inbound(f, wide, first_row, right, false);
     const view v = look_at(f, ground, wide);
     memset(f->motion + (size_t)wide * (size_t)ground, 0, (size_t)wide * sizeof(double));
-    if (v.rows > 0) {
-        for (int r = 0; r < v.rows; r++) v.at->c[r] = 0.0;
-        for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
-            if (f->fronts[c].rows > f->fronts[c].closed) pull_demand(f, c, &v);
-        demand(f, ground, &v, first_row, right, NULL);
-        answer(f, ground, &v, first_row, NULL, lambda);
-    }
-    go_outbound(f, wide, first_row, lambda, u);
+    if (v.rows == 0) return;
+    for (int r = 0; r < v.rows; r++) v.at->c[r] = 0.0;
+    for (int c = f->fronts[ground].child; c >= 0; c = f->fronts[c].next)
+        if (f->fronts[c].rows > f->fronts[c].closed) pull_demand(f, c, &v);
+    demand(f, ground, &v, first_row, right, NULL);
+    answer(f, ground, &v, first_row, NULL, lambda);
 }
 
-CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded,
-                                  double* lambda, double* u) {
-    if (f->wide == CAL_LOOP_PLANE)
-        solve_all(f, CAL_LOOP_PLANE, first_row, right, loaded, lambda, u);
+CAL_WIDE static void solve_inbound(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded,
+                                   const cal_node_range* nodes) {
+    if (f->wide == CAL_LOOP_PLANE && loaded)
+        go_inbound(f, CAL_LOOP_PLANE, first_row, right, true, nodes);
+    else if (f->wide == CAL_LOOP_PLANE)
+        go_inbound(f, CAL_LOOP_PLANE, first_row, right, false, nodes);
+    else if (loaded)
+        go_inbound(f, CAL_LOOP_SPACE, first_row, right, true, nodes);
     else
-        solve_all(f, CAL_LOOP_SPACE, first_row, right, loaded, lambda, u);
+        go_inbound(f, CAL_LOOP_SPACE, first_row, right, false, nodes);
+}
+
+CAL_WIDE static void solve_outbound(cal_loop_factor* f, const int32_t* first_row, double* lambda, double* u,
+                                    const cal_node_range* nodes) {
+    if (f->wide == CAL_LOOP_PLANE)
+        go_outbound(f, CAL_LOOP_PLANE, first_row, lambda, u, nodes);
+    else
+        go_outbound(f, CAL_LOOP_SPACE, first_row, lambda, u, nodes);
+}
+
+CAL_WIDE static void solve_ground(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda) {
+    if (f->wide == CAL_LOOP_PLANE)
+        turn_round(f, CAL_LOOP_PLANE, first_row, right, lambda);
+    else
+        turn_round(f, CAL_LOOP_SPACE, first_row, right, lambda);
 }
 
 CAL_WIDE_INLINE double dot6(const double* a, const double* b) {
@@ -542,21 +569,42 @@ CAL_WIDE static void weigh_all(const double* restrict sizes, int count, double* 
 }
 
 // What is compiled several times is not called from other files (base/wide.h).
+void cal_loop_factor_weigh(cal_loop_factor* f, const double* sizes, int first, int end) {
+    weigh_all(sizes + first, end - first, f->weight + first);
+}
+
 void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, const double* sizes, int row_count, double shift,
-                             const double* q) {
-    f->q = q;
-    weigh_all(sizes, row_count, f->weight);
-    compute_fronts(f, motions, rows, first_row, shift);
+                             const int32_t* first_row, double shift, const cal_limbs* limbs, cal_worker* worker) {
+    for (int i = cal_limb_count(limbs, worker) - 1; i >= 0; i--) {
+        const cal_node_range limb = cal_limb(limbs, worker, i);
+        compute_fronts(f, motions, rows, first_row, shift, &limb);
+    }
+    cal_worker_meet(worker);
+    if (worker->index > 0) return;
+    for (int i = cal_trunk_count(limbs, worker) - 1; i >= 0; i--)
+        compute_fronts(f, motions, rows, first_row, shift, &limbs->trunk[i]);
+    compute_ground(f, rows, first_row, shift);
 }
 
 void cal_loop_factor_load(cal_loop_factor* f, const cal_node_motion* motions, const double* accelerations,
-                          const double* forces) {
-    f->forces = forces;
-    load_fronts(f, motions, accelerations);
+                          const cal_node_range* nodes) {
+    load_fronts(f, motions, accelerations, nodes);
 }
 
 void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, bool loaded,
-                           double* lambda, double* u) {
-    solve_fronts(f, first_row, right, loaded, lambda, u);
+                           double* lambda, double* u, const cal_limbs* limbs, cal_worker* worker) {
+    const int trunk = cal_trunk_count(limbs, worker);
+    for (int i = cal_limb_count(limbs, worker) - 1; i >= 0; i--) {
+        const cal_node_range limb = cal_limb(limbs, worker, i);
+        solve_inbound(f, first_row, right, loaded, &limb);
+    }
+    cal_worker_meet(worker);
+    for (int i = trunk - 1; i >= 0; i--) solve_inbound(f, first_row, right, loaded, &limbs->trunk[i]);
+    if (worker->index == 0) solve_ground(f, first_row, right, lambda);
+    for (int i = 0; i < trunk; i++) solve_outbound(f, first_row, lambda, u, &limbs->trunk[i]);
+    cal_worker_meet(worker);
+    for (int i = 0; i < cal_limb_count(limbs, worker); i++) {
+        const cal_node_range limb = cal_limb(limbs, worker, i);
+        solve_outbound(f, first_row, lambda, u, &limb);
+    }
 }

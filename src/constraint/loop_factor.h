@@ -18,6 +18,7 @@
 // left of a row is known to 1e-8 of it, where the triangle of skyline.h knows 1e-16; thresholds are 1e-6 and more.
 #pragma once
 #include "pass/row_rounding.h"
+#include "plan/limbs.h"
 
 // Of a front; numbers of an inertia, three in four lanes each; of its turns and a vector; of a wrench, or a motion, in space and in a
 // plane (loop_body.h).
@@ -94,20 +95,20 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
                                   const cal_row_rounding* rounding, cal_loop_factor** out);
 void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
 
-// first_row: of each constraint its first row, −1 where it does not hold. sizes: of each row the square of its wrenches, by which turns
-// are compared with displacements. shift: the square of how much must be left of a row, of its length. q: where that is.
+// sizes: of each row the square of its wrenches, by which turns are compared with displacements; of rows first … end - 1.
+void cal_loop_factor_weigh(cal_loop_factor* factor, const double* sizes, int first, int end);
+// A worker's part, when all have met; what it leaves is there when they meet again. first_row: of each constraint its first row, −1 where it does not hold.
+// shift: the square of how much must be left of a row, of its length. factor->q is where that is.
 void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, const double* sizes, int row_count, double shift,
-                             const double* q);
-// What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), gravity, and joint forces, which must stay until the
-// solution.
+                             const int32_t* first_row, double shift, const cal_limbs* limbs, cal_worker* worker);
+// What acts where the tree was factored: accelerations of nodes at q̈ = 0 (6 each), and gravity; of some nodes. And joint forces, factor->forces.
 void cal_loop_factor_load(cal_loop_factor* factor, const cal_node_motion* motions, const double* accelerations,
-                          const double* forces);
+                          const cal_node_range* nodes);
 // And a force and a torque about the origin of a node, world's axes, from outside.
 void cal_loop_factor_push(cal_loop_factor* factor, int node, const double force[3], const double torque[3]);
 // λ, zero for rows that were dropped, and u = M⁻¹ Aᵀ λ with A u = right, as far as that can be. loaded: u is q̈ with the load instead, for rows
 // that ask for `right` beside what they have at q̈ = 0.
 void cal_loop_factor_solve(cal_loop_factor* factor, const int32_t* first_row, const double* right, bool loaded,
-                           double* lambda, double* u);
+                           double* lambda, double* u, const cal_limbs* limbs, cal_worker* worker);
 // Adds M u to joint forces, for the u of solutions: what Aᵀ λ is, without the rounding of λ, which a long tree makes more of.
 void cal_loop_factor_forces(cal_loop_factor* factor, const cal_node_motion* motions, const double* u, double* tau);

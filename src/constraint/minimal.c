@@ -189,9 +189,9 @@ static double find_rows(cal_minimal* minimal, cal_constraints* set, const cal_mi
     return longest;
 }
 
-// Its rows in their units, of length one.
-static void measure_rows(cal_minimal* minimal, const cal_constraints* set, const cal_minimal_part* part,
-                         double longest) {
+// Its rows in units of its degrees of freedom, of length one.
+static void measure_rows(cal_minimal* minimal, const cal_constraints* set, const cal_minimal_part* part, double longest,
+                         const double* unit) {
     const int32_t *dofs = minimal->dofs + part->first_dof, *rows = minimal->rows + part->first_row;
     const size_t stride = (size_t)part->row_count;
     for (int r = 0; r < part->row_count; r++) {
@@ -202,7 +202,7 @@ static void measure_rows(cal_minimal* minimal, const cal_constraints* set, const
                      noise = sqrt(cal_row_noise(&set->rounding, &set->rows[i], -1, set->at_q, NULL, NULL));
         const bool moves = minimal->length[i] > least && minimal->length[i] > noise;
         for (int k = 0; k < part->dof_count; k++) {
-            column[(size_t)k * stride] *= minimal->unit[dofs[k]];
+            column[(size_t)k * stride] *= unit[dofs[k]];
             length += column[(size_t)k * stride] * column[(size_t)k * stride];
         }
         minimal->scale[i] = moves ? 1.0 / sqrt(length) : 0.0;
@@ -234,6 +234,48 @@ static void hold_part(cal_minimal* minimal, cal_constraints* set, cal_minimal_pa
     cal_free_space_multiply(mass, part->dof_count, u, force);
 }
 
+// --- Masses that are far apart -------------------------------------------------------------------------------------------
+
+// A row of which this much is left beside others in the lengths of the mechanism does not follow from them, whatever the masses.
+static const double PLAINLY = 1e-3;
+
+// The first row of a part that was suppressed although something could move it, −1: none.
+static int find_suppressed(const cal_minimal* minimal, const cal_minimal_part* part) {
+    for (int k = part->rank; k < part->row_count; k++) {
+        const int i = minimal->rows[part->first_row + minimal->order[part->first_row + k]];
+        if (minimal->scale[i] > 0.0) return i;
+    }
+    return -1;
+}
+
+// By what the units of a part's degrees of freedom differ. Of a row no more than so many times less is left beside others than in lengths.
+static double compare_units(const cal_minimal* minimal, const cal_minimal_part* part) {
+    const int32_t* dofs = minimal->dofs + part->first_dof;
+    double least = (double)INFINITY, largest = 0.0;
+    for (int k = 0; k < part->dof_count; k++) {
+        least = fmin(least, minimal->unit[dofs[k]]);
+        largest = fmax(largest, minimal->unit[dofs[k]]);
+    }
+    return largest / least;
+}
+
+// A row that is independent of others in lengths but was suppressed, −1: there is none. What a part's rows have become is not needed any more.
+static int find_missed(cal_minimal* minimal, cal_constraints* set, const cal_minimal_part* part, double threshold) {
+    const int suppressed = find_suppressed(minimal, part);
+    if (suppressed < 0 || compare_units(minimal, part) * threshold < PLAINLY) return -1;
+    const cal_model* model = minimal->model;
+    double* unit = set->effort;
+    for (int n = 0; n < model->node_count; n++)
+        for (int k = 0; k < cal_kind_v(model->nodes[n].kind); k++) {
+            const bool slides = model->nodes[n].kind == CAL_PRISMATIC || (model->nodes[n].kind == CAL_FREE && k < 3);
+            unit[model->nodes[n].first_v + k] = slides ? 1.0 : 1.0 / set->length;
+        }
+    measure_rows(minimal, set, part, find_rows(minimal, set, part), unit);
+    cal_free_space space = space_of(minimal, part);
+    cal_free_space_factor(&space, PLAINLY);
+    return space.rank > part->rank ? suppressed : -1;
+}
+
 cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
                             const double* qdd, cal_stabilization law, double gain, double shift, double* tau) {
     cal_status status = cal_state_set(minimal->state, CAL_Q, q);
@@ -250,7 +292,7 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
     for (int p = 0; p < minimal->part_count; p++) longest = fmax(longest, find_rows(minimal, set, &minimal->parts[p]));
     minimal->freedom = minimal->model->v_count;
     for (int p = 0; p < minimal->part_count; p++) {
-        measure_rows(minimal, set, &minimal->parts[p], longest);
+        measure_rows(minimal, set, &minimal->parts[p], longest, minimal->unit);
         hold_part(minimal, set, &minimal->parts[p], sqrt(shift));
         minimal->freedom -= minimal->parts[p].rank;
     }
@@ -259,7 +301,12 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
         tau[dof] += minimal->force[k] / minimal->unit[dof];
         minimal->motion[dof] = minimal->u[k] * minimal->unit[dof];
     }
-    return CAL_OK;
+    minimal->missed = CAL_NONE;
+    for (int p = 0; p < minimal->part_count && minimal->missed == CAL_NONE; p++) {
+        const int row = find_missed(minimal, set, &minimal->parts[p], sqrt(shift));
+        if (row >= 0) minimal->missed = set->rows[row].constraint;
+    }
+    return minimal->missed == CAL_NONE ? CAL_OK : CAL_NOT_AVAILABLE;
 }
 
 // --- What is shown -----------------------------------------------------------------------------------------------------

@@ -58,13 +58,15 @@ typedef struct cal_minimal {
     double *u, *force; // v_count; in the order of the parts until all is known
     double* motion;    // v_count
     int freedom;       // v_count − the rank of all
+    int missed;        // a constraint that the motion does not keep; CAL_NONE: there is none
 } cal_minimal;
 
 // Constraints that become active later are provided for.
 cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out);
 void cal_minimal_destroy(cal_minimal* minimal); // NULL is allowed
 
-// As cal_constraints_hold: adds B u = Aᵀλ to tau. It leaves u, in the user's units, in `motion`.
+// As cal_constraints_hold: adds B u = Aᵀλ to tau. It leaves u, in the user's units, in `motion`. CAL_NOT_AVAILABLE: masses are so far apart that rows
+// which are independent seem to follow from others (missed).
 cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
                             const double* qdd, cal_stabilization law, double gain, double shift, double* tau);
 // After that: S, orthonormal in the user's units, and Sᵀ B S. Either may be NULL. It takes the room of `motion`.

@@ -15,6 +15,7 @@
 // a handful that all meet is a dense triangle.
 #pragma once
 #include "base/everywhere.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +54,8 @@ CAL_DEVICE static inline size_t cal_skyline_front_size(int stride) {
     return (size_t)(CAL_SKYLINE_FRONT + CAL_SKYLINE_GROUP + 1) * (size_t)stride;
 }
 
-CAL_EVERYWHERE void cal_skyline_clear(cal_skyline* matrix);
+// Before columns are filled: rows first … end - 1.
+CAL_EVERYWHERE void cal_skyline_clear(cal_skyline* matrix, int first, int end);
 // A row of zeros, to be filled from its first column, that of the next group, on; it ends no later than that group's skyline.
 CAL_EVERYWHERE void cal_skyline_make_room(cal_skyline* matrix, int first); // in a front that is full
 CAL_DEVICE static inline double* cal_skyline_begin_row(cal_skyline* matrix, int first) {
@@ -65,8 +67,9 @@ CAL_DEVICE static inline double* cal_skyline_begin_row(cal_skyline* matrix, int 
 }
 // Puts the columns of a group in order, when all rows are there that begin in it. Returns how many are kept.
 CAL_EVERYWHERE int cal_skyline_reveal(cal_skyline* matrix, int first, int count, const cal_skyline_choice* how);
-// x ← (Rᵀ R)⁻¹ x for the columns that are kept; the others become zero.
-CAL_EVERYWHERE void cal_skyline_solve(const cal_skyline* matrix, double* x);
-// Columns that were dropped are those that are kept times T. x is z for the kept ones and zero for the others; it becomes
-// T Tᵀ z, and −Tᵀ z for the others.
-CAL_EVERYWHERE void cal_skyline_depend(const cal_skyline* matrix, double* x);
+// Of rows first … end - 1, one after the other: x ← (Rᵀ R)⁻¹ x for the columns that are kept, where the others become zero. What rows hold of columns
+// beyond them goes there on the way forward, and is there before the way back.
+CAL_EVERYWHERE void cal_skyline_forward(const cal_skyline* matrix, double* x, int first, int end);
+// of_dropped: columns that were dropped are those that are kept times T. x was z for the kept ones and zero for the others; it becomes T Tᵀ z, and
+// −Tᵀ z for the others.
+CAL_EVERYWHERE void cal_skyline_backward(const cal_skyline* matrix, double* x, int first, int end, bool of_dropped);

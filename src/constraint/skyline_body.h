@@ -35,12 +35,13 @@ CAL_DEVICE static double* skyline_entry(const cal_skyline* m, int row, int colum
     return m->root + m->start[row] + (size_t)(column - m->begin[row]);
 }
 
-CAL_EVERYWHERE void cal_skyline_clear(cal_skyline* m) {
+CAL_EVERYWHERE void cal_skyline_clear(cal_skyline* m, int first, int end) {
     m->waiting = 0;
-    if (m->count == 0) return;
-    const int end = m->count - 1;
-    memset(m->root, 0, (m->start[end] + cal_skyline_row_size(m->last[end] - m->begin[end] + 1)) * sizeof *m->root);
-    for (int i = 0; i < m->count; i++) m->column[i] = i;
+    if (first == end) return;
+    const size_t begin = m->start[first],
+                 after = m->start[end - 1] + cal_skyline_row_size(m->last[end - 1] - m->begin[end - 1] + 1);
+    memset(m->root + begin, 0, (after - begin) * sizeof *m->root);
+    for (int i = first; i < end; i++) m->column[i] = i;
 }
 
 // --- Rows of later groups ----------------------------------------------------------------------------------------------------
@@ -250,8 +251,8 @@ CAL_EVERYWHERE int cal_skyline_reveal(cal_skyline* m, int first, int count, cons
 // --- Solving ---------------------------------------------------------------------------------------------------------------
 
 // x ← R⁻ᵀ x of the columns that are kept; from the others what the rows of R make of it is subtracted.
-CAL_DEVICE static void solve_forward(const cal_skyline* m, double* x) {
-    for (int i = 0; i < m->count; i++) {
+CAL_EVERYWHERE void cal_skyline_forward(const cal_skyline* m, double* x, int first, int end) {
+    for (int i = first; i < end; i++) {
         const int begin = m->begin[i], own = m->column[i];
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own] * m->over[i];
@@ -265,8 +266,10 @@ CAL_DEVICE static void solve_forward(const cal_skyline* m, double* x) {
 }
 
 // x ← R⁻¹ (x − R x of the columns that were dropped), of the columns that are kept.
-CAL_DEVICE static void solve_backward(const cal_skyline* m, double* x) {
-    for (int i = m->count - 1; i >= 0; i--) {
+CAL_EVERYWHERE void cal_skyline_backward(const cal_skyline* m, double* x, int first, int end, bool of_dropped) {
+    for (int i = first; i < end; i++)
+        if ((m->left[i] > 0.0) == of_dropped) x[i] = 0.0;
+    for (int i = end - 1; i >= first; i--) {
         const int begin = m->begin[i], own = m->column[i];
         if (!(m->left[own] > 0.0)) continue;
         const double *row = m->root + m->start[i], value = x[own];
@@ -275,21 +278,4 @@ CAL_DEVICE static void solve_backward(const cal_skyline* m, double* x) {
         const double others = width == 4 ? dot_of_four(row, x + begin, 4) : dot_of_four(row, x + begin, width);
         x[own] = (value - others) * m->over[i];
     }
-}
-
-CAL_DEVICE static void clear_columns(const cal_skyline* m, double* x, bool dropped) {
-    for (int i = 0; i < m->count; i++)
-        if ((m->left[i] > 0.0) != dropped) x[i] = 0.0;
-}
-
-CAL_EVERYWHERE void cal_skyline_solve(const cal_skyline* m, double* x) {
-    solve_forward(m, x);
-    clear_columns(m, x, true);
-    solve_backward(m, x);
-}
-
-CAL_EVERYWHERE void cal_skyline_depend(const cal_skyline* m, double* x) {
-    solve_forward(m, x);
-    clear_columns(m, x, false);
-    solve_backward(m, x);
 }

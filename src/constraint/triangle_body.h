@@ -10,6 +10,17 @@
 #include <math.h>
 #include <string.h>
 
+// Runs a part of the work on all workers; on a device there is one.
+#ifdef CAL_THREAD_PER_LANE
+#define CAL_SHARE_WORK(set, kind, shared, part)                                                                        \
+    do {                                                                                                               \
+        cal_worker alone_ = CAL_ALONE_WORKER;                                                                          \
+        (void)part(set, &alone_);                                                                                      \
+    } while (0)
+#else
+#define CAL_SHARE_WORK(set, kind, shared, part) cal_workers_run(&(set)->workers, &(set)->paces[kind], shared, set)
+#endif
+
 // Squares of pivots of rows of length one that count as dependent where that is only shown.
 static const double THRESHOLD = 1e-8;
 // What is left of a gap of one in the last place of numbers of size one, and of the few that make it.
@@ -78,9 +89,9 @@ CAL_DEVICE static void size_rows(cal_constraints* set, int first, int end) {
 }
 
 // Of each row how much of y² is rounding of what it was made from, where it may be enough to be asked for.
-CAL_DEVICE static void find_noise(cal_constraints* set, const double* squares) {
+CAL_DEVICE static void find_noise(cal_constraints* set, const double* squares, int first, int end) {
     const double* root = set->tree.given ? NULL : set->tree.root;
-    for (int place = 0; place < set->model->constraint_count; place++) {
+    for (int place = first; place < end; place++) {
         const double limit = set->rounding.limit[set->order[place]];
         for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
             set->noise[i] = 0.0;
@@ -90,39 +101,47 @@ CAL_DEVICE static void find_noise(cal_constraints* set, const double* squares) {
     }
 }
 
-// squares: of y; those of wrenches are in set->nearness. noise: of each row the part of its square that is rounding; NULL: it is to be found.
-CAL_DEVICE static void weigh_rows(cal_constraints* set, const double* squares, const double* noise) {
-    const int count = set->row_count;
+// Of the rows of some places. squares: of y; those of wrenches are in set->nearness. Returns the largest ease.
+CAL_DEVICE static double divide_places(cal_constraints* set, const double* squares, int first, int end) {
+    const int row = set->first_row[first], after = set->first_row[end];
     double easiest = 0.0;
-    divide_rows(squares, set->nearness, count, set->ease, set->scale);
-    for (int i = 0; i < count; i++) easiest = set->ease[i] > easiest ? set->ease[i] : easiest;
-    set->easiest = easiest;
+    divide_rows(squares + row, set->nearness + row, after - row, set->ease + row, set->scale + row);
+    for (int i = row; i < after; i++) easiest = set->ease[i] > easiest ? set->ease[i] : easiest;
+    return easiest;
+}
+
+// And then, easiest: of all. noise: of each row the part of its square that is rounding; NULL: it is to be found. Returns whether there are rows that
+// nothing can move.
+CAL_DEVICE static bool weigh_places(cal_constraints* set, const double* squares, const double* noise, double easiest,
+                                    int first, int end) {
+    const int row = set->first_row[first], after = set->first_row[end];
     const double least = CAL_ROW_ROUNDING * easiest;
-    set->immovable = false;
-    for (int i = 0; i < count; i++)
-        if (!(set->ease[i] > least)) set->ease[i] = set->scale[i] = 0.0, set->immovable = true;
+    bool immovable = false;
+    for (int i = row; i < after; i++)
+        if (!(set->ease[i] > least)) set->ease[i] = set->scale[i] = 0.0, immovable = true;
     if (noise)
-        memcpy(set->noise, noise, (size_t)count * sizeof *noise);
+        memcpy(set->noise + row, noise + row, (size_t)(after - row) * sizeof *noise);
     else
-        find_noise(set, squares);
-    for (int i = 0; i < count; i++)
-        if (set->noise[i] >= 1.0) set->ease[i] = set->scale[i] = 0.0, set->immovable = true;
-    for (int place = 0; place < set->model->constraint_count; place++) {
+        find_noise(set, squares, first, end);
+    for (int i = row; i < after; i++)
+        if (set->noise[i] >= 1.0) set->ease[i] = set->scale[i] = 0.0, immovable = true;
+    for (int place = first; place < end; place++) {
         double own[2] = {0.0, 0.0};
-        const int first = set->first_row[place], end = set->first_row[place + 1];
-        for (int i = first; i < end; i++) {
+        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
             double* kind = &own[set->turns[i] ? 1 : 0];
             *kind = set->ease[i] > *kind ? set->ease[i] : *kind;
         }
-        for (int i = first; i < end; i++) set->nearness[i] = own[set->turns[i] ? 1 : 0];
+        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++)
+            set->nearness[i] = own[set->turns[i] ? 1 : 0];
     }
-    compare_rows(set->ease, set->nearness, count);
+    compare_rows(set->ease + row, set->nearness + row, after - row);
+    return immovable;
 }
 
 CAL_EVERYWHERE double cal_constraints_margin(const cal_constraints* set) {
     double least = 1.0;
     for (int i = 0; i < set->row_count; i++) {
-        const double left = set->matrix.left[i];
+        const double left = set->left[i];
         if (set->scale[i] > 0.0) least = fmin(least, left * left * set->ease[i] / set->easiest);
     }
     return least;
@@ -131,7 +150,7 @@ CAL_EVERYWHERE double cal_constraints_margin(const cal_constraints* set) {
 CAL_EVERYWHERE double cal_constraints_distance(const cal_constraints* set) {
     double least = 1.0;
     for (int i = 0; i < set->row_count; i++) {
-        const double left = set->matrix.left[i], part = left * left * set->nearness[i];
+        const double left = set->left[i], part = left * left * set->nearness[i];
         if (left > 0.0 && part < least) least = part;
     }
     return sqrt(least);
@@ -145,7 +164,7 @@ CAL_EVERYWHERE int cal_constraints_rank(cal_constraints* set) {
 }
 
 CAL_EVERYWHERE bool cal_constraints_depends(const cal_constraints* set, int row) {
-    const double left = set->matrix.left[row];
+    const double left = set->left[row];
     return !(left > 0.0 && left * left > THRESHOLD);
 }
 
@@ -156,9 +175,9 @@ CAL_DEVICE static void count_rank(cal_constraints* set) {
 
 // --- The triangle ----------------------------------------------------------------------------------------------------------
 
-// Squares of the y of constraints that are in no pack.
-CAL_WIDE static void square_singles(const cal_constraints* set, double* out) {
-    for (int i = 0; i < set->single_count; i++) {
+// Squares of the y of some constraints that are in no pack.
+CAL_WIDE static void square_singles(const cal_constraints* set, int first, int end, double* out) {
+    for (int i = first; i < end; i++) {
         const int place = set->singles[i];
         for (int r = 0; r < cal_row_total(set, place); r++) {
             int count;
@@ -169,8 +188,8 @@ CAL_WIDE static void square_singles(const cal_constraints* set, double* out) {
 }
 
 // Rows of packs are scaled already.
-CAL_WIDE static void scale_singles(const cal_constraints* set) {
-    for (int i = 0; i < set->single_count; i++)
+CAL_WIDE static void scale_singles(const cal_constraints* set, int first, int end) {
+    for (int i = first; i < end; i++)
         for (int place = set->singles[i], r = 0; r < cal_row_total(set, place); r++) {
             int count;
             double *y = row_y(set, place, r, &count), scale = set->scale[set->first_row[place] + r];
@@ -179,8 +198,8 @@ CAL_WIDE static void scale_singles(const cal_constraints* set) {
 }
 
 // What is left of a row that nothing can move is rounding.
-CAL_DEVICE static void drop_immovable(const cal_constraints* set) {
-    for (int place = 0; place < set->model->constraint_count; place++)
+CAL_DEVICE static void drop_immovable(const cal_constraints* set, int first, int end) {
+    for (int place = first; place < end; place++)
         for (int r = 0; r < cal_row_total(set, place); r++) {
             int count;
             double* y = row_y(set, place, r, &count);
@@ -249,19 +268,81 @@ CAL_DEVICE static void take_single(cal_constraints* set, int place) {
               set->drift + set->first_row[place]);
 }
 
+// --- Parts of the work -----------------------------------------------------------------------------------------------------
+// A worker's part: rows of its share of the places, or its chains. Without borders chains need not wait for each other.
+
+CAL_DEVICE static int first_chain(const cal_constraints* set, const cal_worker* worker, int index) {
+    return worker->count > 1 ? set->chains_of_worker[index] : index * set->chain_count;
+}
+
+// Of a worker's chains those that are borders, or the others.
+#define CAL_EACH_CHAIN(set, worker, borders, chain)                                                                    \
+    for (const cal_chain* chain = (set)->chains + first_chain(set, worker, (worker)->index);                           \
+         chain < (set)->chains + first_chain(set, worker, (worker)->index + 1); chain++)                               \
+        if (chain->is_border == (borders))
+
+CAL_DEVICE static void meet_at_borders(const cal_constraints* set, cal_worker* worker) {
+    if (set->border_count > 0) cal_worker_meet(worker);
+}
+
+// The first of the constraints in no pack that is at a place, or after it.
+CAL_DEVICE static int find_single(const cal_constraints* set, int place) {
+    int low = 0, high = set->single_count;
+    if (place == 0) return 0;
+    if (place == set->model->constraint_count) return high;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (set->singles[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Those of a border pass trees that others do, whose numbers on the way are in one place.
+CAL_DEVICE static void take_singles(cal_constraints* set, cal_worker* worker, bool borders) {
+    CAL_EACH_CHAIN(set, worker, borders, chain) {
+        const int first = find_single(set, chain->first), end = find_single(set, chain->end);
+        for (int i = first; i < end; i++) take_single(set, set->singles[i]);
+        square_singles(set, first, end, set->work);
+    }
+}
+
+CAL_EVERYWHERE double cal_matrix_make_part(cal_constraints* set, cal_worker* worker) {
+    const int first = cal_first_place(set, worker, worker->index),
+              end = cal_first_place(set, worker, worker->index + 1);
+#ifndef CAL_THREAD_PER_LANE // which has one constraint at a time
+    const cal_pack_inbound_rows packed = {set->y, set->work, set->nearness, set->drift, set->length};
+    for (int i = cal_worker_first(worker, worker->index, set->pack_count),
+             after = cal_worker_first(worker, worker->index + 1, set->pack_count);
+         i < after; i++)
+        cal_pack_inbound(&set->packs[i], set->variant, &set->tree, &packed);
+#endif
+    if (set->single_count > 0) {
+        take_singles(set, worker, false);
+        meet_at_borders(set, worker);
+        if (set->border_count > 0) take_singles(set, worker, true);
+    }
+    cal_worker_meet(worker);
+    double easiest = divide_places(set, set->work, first, end);
+    cal_worker_largest(worker, &easiest, 1);
+    const bool immovable = weigh_places(set, set->work, NULL, easiest, first, end);
+    scale_singles(set, find_single(set, first), find_single(set, end));
+    if (immovable) drop_immovable(set, first, end);
+    if (worker->index == 0) set->easiest = easiest;
+    return easiest;
+}
+
+#ifndef CAL_THREAD_PER_LANE
+static void make_shared(void* set, cal_worker* worker) { (void)cal_matrix_make_part(set, worker); }
+#endif
+
 CAL_EVERYWHERE void cal_matrix_make(cal_constraints* set) {
     if (set->loops) return;
     cal_directions_lose(set);
     cal_constraints_factor_mass(set);
-#ifndef CAL_THREAD_PER_LANE // which has one constraint at a time
-    const cal_pack_inbound_rows packed = {set->y, set->work, set->nearness, set->drift, set->length};
-    for (int i = 0; i < set->pack_count; i++) cal_pack_inbound(&set->packs[i], set->variant, &set->tree, &packed);
-#endif
-    for (int i = 0; i < set->single_count; i++) take_single(set, set->singles[i]);
-    square_singles(set, set->work);
-    weigh_rows(set, set->work, NULL);
-    scale_singles(set);
-    if (set->immovable) drop_immovable(set);
+    CAL_SHARE_WORK(set, CAL_WORK_MAKE, make_shared, cal_matrix_make_part);
 }
 
 // The triangle of columns of `length` each, by Gram and Schmidt's method, modified: its R has the digits of one by rotations or
@@ -281,32 +362,33 @@ CAL_WIDE static void make_corner(double* columns, int count, int length, double*
 }
 
 // What joints feel that no other constraint's forces pass, where that is more than there are rows: first a triangle of its own.
-CAL_DEVICE static void add_reduced(cal_constraints* set, int place) {
-    const int constraint = set->order[place], first = set->first_row[place], rows = cal_row_total(set, place);
+CAL_DEVICE static void add_reduced(cal_constraints* set, cal_skyline* triangle, int worker, int place) {
+    const int constraint = set->order[place], first = set->first_line[place], rows = cal_row_total(set, place);
+    double* columns = set->columns + (size_t)worker * set->columns_size;
     const int32_t* alone = set->alone + set->alone_start[constraint];
     const int length = (int)(set->alone_start[constraint + 1] - set->alone_start[constraint]);
     double corner[CAL_CONSTRAINT_ROWS * CAL_CONSTRAINT_ROWS];
     for (int r = 0; r < rows; r++) {
         int count;
         const double* y = row_y(set, place, r, &count);
-        double* column = set->columns + (size_t)r * (size_t)length;
+        double* column = columns + (size_t)r * (size_t)length;
         if (length == count)
             memcpy(column, y, (size_t)count * sizeof *y);
         else
             for (int k = 0; k < length; k++) column[k] = y[alone[k]];
     }
-    make_corner(set->columns, rows, length, corner);
+    make_corner(columns, rows, length, corner);
     for (int k = 0; k < rows; k++) {
-        double* row = cal_skyline_begin_row(&set->matrix, first);
+        double* row = cal_skyline_begin_row(triangle, first);
         for (int r = k; r < rows; r++) row[r] = corner[k * rows + r];
     }
 }
 
 // Rows of the front that begin with a place.
-CAL_DEVICE static void add_front(cal_constraints* set, int place) {
+CAL_DEVICE static void add_front(const cal_constraints* set, cal_skyline* triangle, int place) {
     const cal_front_rows* f = &set->front_rows;
     for (int i = f->row_start[place]; i < f->row_start[place + 1]; i++) {
-        double* row = cal_skyline_begin_row(&set->matrix, set->first_row[place]);
+        double* row = cal_skyline_begin_row(triangle, set->first_line[place]);
         for (const cal_front_piece* p = f->pieces + f->piece_start[i]; p < f->pieces + f->piece_start[i + 1]; p++) {
             const double* y = set->y + p->y;
             if (p->count == 2) // as pins in a plane have
@@ -329,142 +411,140 @@ CAL_WIDE static void demand_rows(const double* restrict ease, const double* rest
     }
 }
 
+// What the far half has left of a border's columns.
+CAL_DEVICE static void add_copies(const cal_constraints* set, cal_skyline* triangle, const cal_chain* border,
+                                  int place) {
+    const int line = set->first_line[place], copies = line - border->line + (border - 2)->copies;
+    for (int i = copies; i < copies + cal_row_total(set, place); i++) {
+        const double* from = triangle->root + triangle->start[i];
+        if (from[i - copies] == 0.0) continue;
+        double* row = cal_skyline_begin_row(triangle, line);
+        memcpy(row, from, (size_t)(triangle->last[i] - copies + 1) * sizeof *row);
+    }
+}
+
+// What is left of a border's rows beside both halves is less than beside the rows before it in one chain. Of n constraints in a row that have half
+// of what they hold in common with each of their neighbours, the determinant is that of the matrix (−1 2 −1), n + 1. Eliminated from one end the last
+// pivot is (n + 1) / n of them, and from both ends (n + 1) / ((a + 1) (b + 1)), where halves have a and b: smaller by
+//
+//     w = (a + 1) (b + 1) / n
+//
+// So that how near a place is to a singular one (cal_constraints_distance) does not depend on whether a chain is cut, the square of what is left of a
+// row counts w times, but no more than what is left beside one half alone: of that elimination has left something, of the other one y is there.
+typedef struct halves {
+    int rows;
+    double beside[2][CAL_CONSTRAINT_ROWS]
+                 [CAL_CONSTRAINT_ROWS]; // products of the rows beside the near half, and the far one
+} halves;
+
+// Before a place of a border is eliminated.
+CAL_DEVICE static void multiply_halves(const cal_constraints* set, const cal_skyline* triangle, const cal_chain* border,
+                                       int place, halves* out) {
+    const int line = set->first_line[place], copies = line - border->line + (border - 2)->copies;
+    const int8_t* side = set->side + set->degree_start[set->order[place]];
+    out->rows = cal_row_total(set, place);
+    for (int r = 0; r < out->rows; r++)
+        for (int s = 0; s < out->rows; s++) {
+            int count;
+            const double *y = row_y(set, place, r, &count), *z = row_y(set, place, s, &count);
+            double near = 0.0, far = 0.0;
+            for (int k = 0; k < count; k++) {
+                near += side[k] == CAL_SIDE_NEAR ? 0.0 : y[k] * z[k];
+                far += side[k] == CAL_SIDE_FAR ? 0.0 : y[k] * z[k];
+            }
+            for (int i = 0; i < out->rows; i++) {
+                const double *of_near = triangle->root + triangle->start[line + i],
+                             *of_far = triangle->root + triangle->start[copies + i];
+                near += of_near[r] * of_near[s], far += of_far[r] * of_far[s];
+            }
+            out->beside[0][r][s] = near, out->beside[1][r][s] = far;
+        }
+}
+
+// After it: left ← as above, the rows in the order of their pivots.
+CAL_DEVICE static void compare_halves(const cal_skyline* triangle, const cal_chain* border, int line, halves* h,
+                                      double* left) {
+    const double a = (border - 1)->end - (border - 1)->first, b = (border - 2)->end - (border - 2)->first;
+    const double w = (a + 1.0) * (b + 1.0) / (a + b + 1.0);
+    for (int k = 0; k < h->rows; k++) {
+        const int c = triangle->column[line + k] - line;
+        const double own = triangle->left[line + c];
+        const double one = fmin(fmin(h->beside[0][c][c], h->beside[1][c][c]), w * own * own);
+        left[c] = own > 0.0 && one > own * own ? sqrt(one) : own;
+        for (int half = 0; half < 2; half++) {
+            double(*m)[CAL_CONSTRAINT_ROWS] = h->beside[half];
+            const double over = own > 0.0 && m[c][c] > 0.0 ? 1.0 / m[c][c] : 0.0;
+            for (int i = 0; i < h->rows; i++) {
+                const double factor = i == c ? 0.0 : m[i][c] * over;
+                for (int j = 0; j < h->rows; j++) m[i][j] -= factor * m[c][j];
+            }
+        }
+    }
+}
+
+CAL_DEVICE static void factor_chain(cal_constraints* set, const cal_chain* chain, int worker) {
+    cal_skyline triangle = set->matrix;
+    triangle.front += (size_t)worker * cal_skyline_front_size(triangle.stride);
+    triangle.row += (size_t)worker * (size_t)triangle.count;
+    // A border's lines are cleared with those that come before them: what these leave is there.
+    const cal_chain* border = chain->border < 0 ? NULL : &set->chains[chain->border];
+    const int after = !border              ? chain->line_end
+                      : chain->copies >= 0 ? chain->copies + border->line_end - border->line
+                                           : border->line_end;
+    if (!chain->is_border) cal_skyline_clear(&triangle, chain->line, after);
+    for (int place = chain->first; place < chain->end; place++) {
+        const int first = set->first_row[place], line = set->first_line[place], rows = cal_row_total(set, place);
+        halves beside;
+        if (rows == 0) continue;
+        if (chain->is_border) multiply_halves(set, &triangle, chain, place, &beside);
+        if (cal_front_rows_reduce(set, place)) add_reduced(set, &triangle, worker, place);
+        add_front(set, &triangle, place);
+        if (chain->is_border) add_copies(set, &triangle, chain, place);
+        // Rows that can hardly be moved come last: what they hold follows from others as a rule.
+        const cal_skyline_choice how = {set->nearness + first, set->least + first};
+        (void)cal_skyline_reveal(&triangle, line, rows, &how);
+        if (chain->is_border)
+            compare_halves(&triangle, chain, line, &beside, set->left + first);
+        else
+            memcpy(set->left + first, triangle.left + line, (size_t)rows * sizeof(double));
+    }
+}
+
+CAL_EVERYWHERE void cal_matrix_factor_part(cal_constraints* set, double easiest, double shift, cal_worker* worker) {
+    const int first = set->first_row[cal_first_place(set, worker, worker->index)],
+              end = set->first_row[cal_first_place(set, worker, worker->index + 1)];
+    demand_rows(set->ease + first, set->noise + first, easiest, shift, end - first, set->least + first);
+    cal_worker_meet(worker);
+    CAL_EACH_CHAIN(set, worker, false, chain) factor_chain(set, chain, worker->index);
+    cal_worker_meet(worker);
+    if (set->border_count > 0) {
+        CAL_EACH_CHAIN(set, worker, true, chain) factor_chain(set, chain, worker->index);
+        cal_worker_meet(worker);
+    }
+    if (worker->index == 0) count_rank(set);
+}
+
+#ifndef CAL_THREAD_PER_LANE
+typedef struct factoring {
+    cal_constraints* set;
+    double shift;
+} factoring;
+static void factor_shared(void* argument, cal_worker* worker) {
+    const factoring* f = argument;
+    cal_matrix_factor_part(f->set, f->set->easiest, f->shift, worker);
+}
+#endif
+
 CAL_EVERYWHERE void cal_matrix_factor(cal_constraints* set, double shift) {
 #ifndef CAL_THREAD_PER_LANE
     if (set->loops) {
         factor_loops(set, shift);
         return;
     }
+    factoring work = {set, shift};
+    cal_workers_run(&set->workers, &set->paces[CAL_WORK_FACTOR], factor_shared, &work);
+#else
+    cal_worker alone = CAL_ALONE_WORKER;
+    cal_matrix_factor_part(set, set->easiest, shift, &alone);
 #endif
-    cal_skyline_clear(&set->matrix);
-    demand_rows(set->ease, set->noise, set->easiest, shift, set->row_count, set->least);
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int first = set->first_row[place], rows = cal_row_total(set, place);
-        if (rows == 0) continue;
-        if (cal_front_rows_reduce(set, place)) add_reduced(set, place);
-        add_front(set, place);
-        // Rows that can hardly be moved come last: what they hold follows from others as a rule.
-        const cal_skyline_choice how = {set->nearness + first, set->least + first};
-        (void)cal_skyline_reveal(&set->matrix, first, rows, &how);
-    }
-    count_rank(set);
-}
-
-// --- Solutions -------------------------------------------------------------------------------------------------------------
-
-// Of one constraint: effort += Y x, out = Yᵀ effort. v: where its degrees of freedom are; all rows of one at a time, so that a row's sum
-// waits for itself only. Along a chain they follow each other: then effort's first one is given.
-// begins: effort has nothing yet.
-CAL_WIDE_INLINE void add_straight_effort(const double* y, int degrees, int rows, const double* x, bool begins,
-                                         double* effort) {
-    for (int r = 0; r < rows; r++, y += degrees) {
-        const double factor = x[r];
-        if (begins && r == 0)
-            for (int k = 0; k < degrees; k++) effort[k] = 0.0 + y[k] * factor;
-        else
-            for (int k = 0; k < degrees; k++) effort[k] += y[k] * factor;
-    }
-}
-
-CAL_WIDE_INLINE void add_effort(const double* y, int degrees, int rows, const int32_t* v, const double* x,
-                                double* effort) {
-    for (int k = 0; k < degrees; k++) {
-        double sum = effort[v[k]];
-        for (int r = 0; r < rows; r++) sum += y[r * degrees + k] * x[r];
-        effort[v[k]] = sum;
-    }
-}
-
-CAL_WIDE_INLINE void feel_effort(const double* y, int degrees, int rows, const int32_t* v, const double* effort,
-                                 double* out) {
-    double sum[CAL_CONSTRAINT_ROWS] = {0.0};
-    for (int k = 0; k < degrees; k++)
-        for (int r = 0; r < rows; r++) sum[r] += y[r * degrees + k] * effort[v[k]];
-    for (int r = 0; r < rows; r++) out[r] = sum[r];
-}
-
-// set->effort ← Y x
-CAL_WIDE static void add_efforts(cal_constraints* set, const double* x) {
-    const bool fills = cal_matrix_fills(set);
-    if (!fills) memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        int degrees;
-        const int c = set->order[place], rows = cal_row_total(set, place);
-        const double *y = row_y(set, place, 0, &degrees), *own = x + set->first_row[place];
-        const int32_t* v = set->degree_v + set->degree_start[c];
-        if (fills || (degrees >= LONG && set->follows[c]))
-            add_straight_effort(y, degrees, rows, own, fills, set->effort + *v);
-        else if (rows == 2)
-            add_effort(y, degrees, 2, v, own, set->effort);
-        else
-            add_effort(y, degrees, rows, v, own, set->effort);
-    }
-}
-
-// out ← Yᵀ set->effort
-CAL_WIDE static void feel_efforts(const cal_constraints* set, double* out) {
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        int degrees;
-        const int c = set->order[place], rows = cal_row_total(set, place);
-        const double* y = row_y(set, place, 0, &degrees);
-        const int32_t* v = set->degree_v + set->degree_start[c];
-        double* own = out + set->first_row[place];
-        if (degrees >= LONG && set->follows[c])
-            for (int r = 0; r < rows; r++) own[r] = dot(y + (size_t)r * (size_t)degrees, set->effort + *v, degrees);
-        else if (rows == 2)
-            feel_effort(y, degrees, 2, v, set->effort, own);
-        else
-            feel_effort(y, degrees, rows, v, set->effort, own);
-    }
-}
-
-// The largest of those rows that are kept.
-CAL_DEVICE static double largest_kept(const cal_constraints* set, const double* values) {
-    double out = 0.0;
-    for (int i = 0; i < set->row_count; i++)
-        if (set->matrix.left[i] > 0.0 && fabs(values[i]) > out) out = fabs(values[i]);
-    return out;
-}
-
-CAL_EVERYWHERE void cal_matrix_solve(cal_constraints* set) {
-#ifndef CAL_THREAD_PER_LANE
-    if (set->loops) {
-        solve_loops(set, false);
-        return;
-    }
-#endif
-    const int count = set->row_count;
-    double *x = set->lambda, *r = set->work, *product = set->rest;
-    for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
-    double before = largest_kept(set, r);
-    const double negligible = REFINED * before;
-    if (!(before > negligible)) memset(set->effort, 0, (size_t)set->model->v_count * sizeof(double));
-    for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
-        cal_skyline_solve(&set->matrix, r);
-        for (int i = 0; i < count; i++) x[i] += r[i];
-        add_efforts(set, x);
-        feel_efforts(set, product);
-        for (int i = 0; i < count; i++) r[i] = set->right[i] - product[i];
-        const double now = largest_kept(set, r);
-        // What does not become smaller is rounding.
-        if (!(now < 0.5 * before)) break;
-        before = now;
-    }
-    for (int i = 0; i < count; i++) set->unknown[i] = x[i], x[i] *= set->scale[i];
-}
-
-CAL_EVERYWHERE void cal_matrix_find_change(cal_constraints* set) {
-    if (!set->loops && !cal_directions_find_change(set)) cal_mass_factor_outbound(&set->tree, set->effort, set->change);
-}
-
-CAL_EVERYWHERE void cal_matrix_correct(cal_constraints* set) {
-#ifndef CAL_THREAD_PER_LANE
-    if (set->loops) {
-        solve_loops(set, false);
-        return;
-    }
-#endif
-    cal_skyline_solve(&set->matrix, set->right);
-    add_efforts(set, set->right);
-    cal_mass_factor_outbound(&set->tree, set->effort, set->change);
 }

@@ -27,9 +27,9 @@ CAL_DEVICE static void find_segments(const cal_joint_path* path, int variant, co
 #include "pass/path_motion_body.h"
 
 CAL_EVERYWHERE void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
-                                     cal_node_motion* out) {
+                                     int first, int end, cal_node_motion* out) {
     (void)variant;
-    for (int n = 0; n < model->node_count; n++) {
+    for (int n = first; n < end; n++) {
         const cal_node* node = &model->nodes[n];
         const cal_node_motion* parent = node->parent < 0 ? ground_motion() : &out[node->parent];
         double sine = 0.0, cosine = 1.0;
@@ -60,8 +60,8 @@ CAL_EVERYWHERE void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_cont
 }
 
 CAL_EVERYWHERE void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context,
-                                                const double* share) {
-    (void)context;
+                                                const double* share, int part, int parts) {
+    (void)context, (void)part, (void)parts; // there is one
     for (int n = 0; n < tree->model->node_count; n++) {
         const cal_joint_numbers* joint = &tree->joints[n];
         double* k = (double*)joint->record + CAL_ABA_K * CAL_WIDTH;
@@ -86,7 +86,7 @@ CAL_EVERYWHERE void cal_mass_factor_outbound_rows(cal_mass_factor* tree, int var
 
 #include "pass/row_noise_body.h"
 #include "constraint/skyline_body.h"
-#include "constraint/triangle_body.h"
+#include "constraint/triangle_solve_body.h"
 #include "constraint/constraint_body.h"
 #include "constraint/directions_body.h"
 

@@ -114,7 +114,9 @@ static const cal_held_image* put_image(piece* p, const cal_constraints* set, con
     own->machine = own->aba_machine = NULL, own->plan = own->aba_plan = own->aba_first = own->aba_last = NULL;
     own->state = own->aba_state = NULL;
     // What stays on the host is not there: that a kernel asks for it is found where one plays the device, too.
-    own->reach = own->root = own->root_count = own->met_start = own->met = own->row_of = NULL;
+    own->workers = (cal_workers){.count = 1};
+    own->chains_of_worker = NULL, own->limbs = (cal_limbs){0};
+    own->reach = own->far_reach = own->root = own->root_count = own->met_start = own->met = own->row_of = NULL;
     own->user_start = own->user = own->user_at = own->shape = own->filling = NULL;
     own->shapes = NULL, own->packs = NULL, own->loop_factor = NULL, own->factored_q = NULL, own->covers = NULL;
     own->given = own->within = own->tree.given = own->tree.listed = NULL;

@@ -273,24 +273,27 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// On all workers, or alone where that is faster (plan/pace.h).
-static void run_paced(threads_machine* machine) {
-    cal_pace* pace = &machine->state->pace;
-    if (machine->chance != 0) {
-        cal_random random = {machine->chance};
-        machine->alone = cal_random_between(&random, 0.0, 1.0) < MOSTLY_ALONE;
-        machine->chance = random.state | 1;
-        machine->alone ? run_alone(machine) : run_job(machine, machine->plan->used);
-        return;
-    }
-    if (machine->base.steady) {
-        run_job(machine, machine->plan->used);
-        return;
-    }
-    const double begin = now();
-    machine->alone = cal_pace_is_alone(pace);
-    machine->alone ? run_alone(machine) : run_job(machine, machine->plan->used);
-    cal_pace_note(pace, &machine->tries, now() - begin);
+// Whether the next execution is for the caller alone.
+static bool choose_alone(threads_machine* machine, const cal_pace* pace) {
+    if (machine->chance == 0) return !machine->base.steady && cal_pace_is_alone(pace);
+    cal_random random = {machine->chance};
+    const bool alone = cal_random_between(&random, 0.0, 1.0) < MOSTLY_ALONE;
+    machine->chance = random.state | 1;
+    return alone;
+}
+
+// On all workers, or alone where that is faster (plan/pace.h); returns which.
+static bool run_paced(threads_machine* machine, cal_pace* pace, int used) {
+    const bool measures = machine->chance == 0 && !machine->base.steady, alone = choose_alone(machine, pace);
+    const double begin = measures ? now() : 0.0;
+    if (!alone)
+        run_job(machine, used);
+    else if (machine->task)
+        machine->task(machine->argument, CAL_EVERY_PROCESSOR);
+    else
+        run_alone(machine);
+    if (measures) cal_pace_note(pace, &machine->tries, now() - begin);
+    return alone;
 }
 
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
@@ -306,7 +309,7 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     if (machine->function) machine->function = NULL;
     machine->walk = state->walk;
     if (atomic_load_explicit(&machine->arrived, memory_order_relaxed) != 0) atomic_store(&machine->arrived, 0);
-    run_paced(machine);
+    machine->alone = run_paced(machine, &state->pace, plan->used);
     state->walk += (unsigned)plan->stage_count;
     if (plan->program->finish) plan->program->finish(&state->context);
     atomic_store(&machine->busy, 0);
@@ -327,17 +330,36 @@ static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_funct
     return CAL_OK;
 }
 
-static cal_status together(cal_machine* base, cal_task* task, void* argument, int count) {
-    threads_machine* machine = (threads_machine*)base;
-    if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
+static void begin_task(threads_machine* machine, cal_task* task, void* argument, int count) {
     machine->task = task;
     machine->task_count = count;
     machine->argument = argument;
     for (int i = 0; i < count; i++) atomic_store_explicit(&machine->workers[i].offered, 0, memory_order_relaxed);
-    run_job(machine, count);
+}
+
+static void end_task(threads_machine* machine) {
     machine->task = NULL;
     atomic_store(&machine->busy, 0);
+}
+
+static cal_status together(cal_machine* base, cal_task* task, void* argument, int count) {
+    threads_machine* machine = (threads_machine*)base;
+    if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
+    begin_task(machine, task, argument, count);
+    run_job(machine, count);
+    end_task(machine);
     return CAL_OK;
+}
+
+static void paced(cal_machine* base, cal_task* task, void* argument, int count, cal_pace* pace) {
+    threads_machine* machine = (threads_machine*)base;
+    if (atomic_exchange(&machine->busy, 1)) { // with something of the caller's
+        task(argument, CAL_EVERY_PROCESSOR);
+        return;
+    }
+    begin_task(machine, task, argument, count);
+    (void)run_paced(machine, pace, count);
+    end_task(machine);
 }
 
 // Everybody looks at everybody's signal, so that nobody needs to be told by a master: who comes last finds all others there,
@@ -371,8 +393,13 @@ static void destroy(cal_machine* base) {
     cal_free(machine);
 }
 
-static const cal_machine_ops threads_ops = {
-    .name = "threads", .execute = execute, .destroy = destroy, .each = each, .together = together, .gather = gather};
+static const cal_machine_ops threads_ops = {.name = "threads",
+                                            .execute = execute,
+                                            .destroy = destroy,
+                                            .each = each,
+                                            .together = together,
+                                            .paced = paced,
+                                            .gather = gather};
 
 static void pin(pthread_t thread, int core) {
     cpu_set_t cores;

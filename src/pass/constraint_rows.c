@@ -29,14 +29,15 @@
 #include "pass/constraint_rows_body.h"
 #include "pass/constraint_kinds_body.h"
 
-typedef void motions_kernel(const cal_model* model, const double* q, const double* v, bool moved, cal_node_motion* out);
+typedef void motions_kernel(const cal_model* model, const double* q, const double* v, bool moved, int first, int end,
+                            cal_node_motion* out);
 motions_kernel cal_node_motions_w1, cal_node_motions_w1_fma, cal_node_motions_w2, cal_node_motions_w4,
     cal_node_motions_w8;
 
-void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
-                      cal_node_motion* out) {
+void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved, int first,
+                      int end, cal_node_motion* out) {
     static motions_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_node_motions);
-    kernels[variant](model, q, v, moved, out);
+    kernels[variant](model, q, v, moved, first, end, out);
 }
 
 void cal_constraint_find_frames(const cal_model* model, int constraint, cal_mount frames[2]) {

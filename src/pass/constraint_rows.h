@@ -46,10 +46,10 @@ CAL_DEVICE static inline int cal_constraint_free_axis(uint32_t turns, int axis) 
     return turns >> last & 1 ? next : last;
 }
 
-// Motions of all nodes at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
+// Motions of nodes first … end - 1, those above them known, at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
 // q is another one than that of `out`, else only velocities are found.
 CAL_EVERYWHERE void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
-                                     cal_node_motion* out);
+                                     int first, int end, cal_node_motion* out);
 
 // Kinetic and potential energy at these motions, but for that of forces that depend on several joints at once (coupled_force.h).
 double cal_motions_energy(const cal_model* model, const cal_node_motion* motions, const double* q, const double* v);

@@ -139,11 +139,11 @@ CAL_WIDE_INLINE void store_four_acceleration(const cal_four* angular, const cal_
 }
 
 CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_motion* motions, const double* v,
-                                      const double* qdd, double* out) {
+                                      const double* qdd, int first, int end, double* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     static const double rest[SIX] = {0.0};
     cal_four angular = {0.0}, linear = {0.0}; // of node `last`
-    for (int n = 0, last = -1; n < model->node_count; n++) {
+    for (int n = first, last = -1; n < end; n++) {
         const cal_node* node = &model->nodes[n];
         const int parent = node->parent;
         const double *above = parent < 0 ? rest : out + SIX * (size_t)parent, *rate = v + node->first_v,
@@ -161,6 +161,6 @@ CAL_WIDE static void accelerate_nodes(const cal_model* model, const cal_node_mot
 }
 
 CAL_EVERYWHERE void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v,
-                                           const double* qdd, double* out) {
-    accelerate_nodes(model, motions, v, qdd, out);
+                                           const double* qdd, int first, int end, double* out) {
+    accelerate_nodes(model, motions, v, qdd, first, end, out);
 }

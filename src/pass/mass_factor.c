@@ -141,9 +141,9 @@ void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context) {
 
 // A block at a time; C⁻¹ = √D⁻¹.
 CAL_WIDE_INLINE void give_shares(const cal_mass_factor* tree, const cal_context* context, size_t width,
-                                 const double* share) {
+                                 const double* share, int first, int end) {
     const cal_layout* layout = context->layout;
-    for (int i = 0; i < layout->column_count; i++) {
+    for (int i = first; i < end; i++) {
         const cal_column* column = &layout->columns[i];
         const size_t record = (size_t)cal_aba_record(column->kind) * width;
         const bool straight = tree->in_order && column->is_long; // nodes of a chain follow each other
@@ -164,17 +164,20 @@ CAL_WIDE_INLINE void give_shares(const cal_mass_factor* tree, const cal_context*
 }
 
 // With widths that a compiler knows.
-CAL_WIDE static void give_mass_shares(const cal_mass_factor* tree, const cal_context* context, const double* share) {
+CAL_WIDE static void give_mass_shares(const cal_mass_factor* tree, const cal_context* context, const double* share,
+                                      int first, int end) {
     if (context->layout->width == 8)
-        give_shares(tree, context, 8, share);
+        give_shares(tree, context, 8, share, first, end);
     else if (context->layout->width == 4)
-        give_shares(tree, context, 4, share);
+        give_shares(tree, context, 4, share, first, end);
     else
-        give_shares(tree, context, (size_t)context->layout->width, share);
+        give_shares(tree, context, (size_t)context->layout->width, share, first, end);
 }
 
-void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share) {
-    give_mass_shares(tree, context, share);
+void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context, const double* share, int part,
+                                 int parts) {
+    const int64_t columns = context->layout->column_count;
+    give_mass_shares(tree, context, share, (int)(columns * part / parts), (int)(columns * (part + 1) / parts));
 }
 
 // --- Solving ---------------------------------------------------------------------------------------------------------

@@ -61,8 +61,9 @@ void cal_mass_factor_take(cal_mass_factor* tree, const cal_context* context);
 CAL_EVERYWHERE void cal_mass_factor_borrow(cal_mass_factor* tree, const cal_context* context);
 // Of the same execution, between its walks: k = D⁻¹ u is what joint forces and biases have left at each joint, so that the Sᵀ f of a row times k,
 // summed up, is J M⁻¹ (τ − h). Adds C⁻¹ share to k, in the user's order, for what is to be accelerated as well.
+// One of `parts` parts of all joints at a time.
 CAL_EVERYWHERE void cal_mass_factor_give_shares(const cal_mass_factor* tree, const cal_context* context,
-                                                const double* share);
+                                                const double* share, int part, int parts);
 // There, where factors are lent: a node's angular acceleration and that of its origin if all q̈ were zero, without gravity.
 CAL_EVERYWHERE void cal_mass_factor_lent_accelerations(const cal_mass_factor* tree, int node, double out[6]);
 
@@ -97,6 +98,6 @@ void cal_mass_factor_spread(const double* resisting, double* rows);
 // Adds Jᵀ of what tree->wrench holds to joint forces in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
 
-// Accelerations (angular, then of the origin, as rows.h has them) of all nodes for joint accelerations; 6 a node.
+// Accelerations (angular, then of the origin, as rows.h has them) of nodes first … end - 1 for joint accelerations, those above them known; 6 a node.
 CAL_EVERYWHERE void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v,
-                                           const double* qdd, double* out);
+                                           const double* qdd, int first, int end, double* out);

@@ -117,12 +117,12 @@ _Static_assert(offsetof(cal_node, offset) == offsetof(cal_node, rotation) + 9 * 
                "read with the rotation");
 #endif
 
-void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const double* v, bool moved,
+void KERNEL(cal_node_motions)(const cal_model* model, const double* q, const double* v, bool moved, int from, int to,
                               cal_node_motion* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     _Alignas(64) double sines[BATCH] = {0.0}, cosines[BATCH] = {0.0};
-    for (int first = 0; first < model->node_count; first += BATCH) {
-        const int end = model->node_count - first < BATCH ? model->node_count : first + BATCH;
+    for (int first = from; first < to; first += BATCH) {
+        const int end = to - first < BATCH ? to : first + BATCH;
         if (moved) find_angles(model, q, first, end - first, sines, cosines);
         for (int n = first; n < end;) {
             const cal_node* node = &model->nodes[n];

@@ -14,6 +14,8 @@ typedef struct cal_machine_ops {
                        void* argument);
     // Optional: runs a task for each of the first `count` processors at the same time, each on its own core.
     cal_status (*together)(struct cal_machine* machine, cal_task* task, void* argument, int count);
+    // Optional, with `gather`: the same, or, where that is faster, the caller alone does all of it, as CAL_EVERY_PROCESSOR. pace: of this task.
+    void (*paced)(struct cal_machine* machine, cal_task* task, void* argument, int count, cal_pace* pace);
     // Optional, between the processors of such a task, or the processes where memory is not shared: shows to all the `count`
     // numbers that each has. all[p] is where processor p's are: its own memory, which must not change before its next
     // gather has returned, or in `room` (processors × count numbers), which machines that share memory do not need.

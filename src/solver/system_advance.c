@@ -288,6 +288,7 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
                                   .headway = &system->headway,
                                   .near = why};
     if (system->headway.lost) return cal_solver_fail(&failure, status, error);
+    if (system->minimal && status == CAL_NOT_AVAILABLE) return cal_system_explain_form(system, error);
     if (system->opened != CAL_NONE) {
         cal_model_constraint_name(system->model, system->opened, name, sizeof name);
         system->opened = CAL_NONE;

@@ -229,6 +229,8 @@ cal_status cal_system_close_reached(cal_system* system);
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control);
 // Which form the constraints' equations have, and the joint forces that follow from it: added to tau (system_minimal.c).
 cal_status cal_system_create_form(cal_system* system, cal_error* error);
+// The line for masses that are too far apart for the minimal form.
+cal_status cal_system_explain_form(const cal_system* system, cal_error* error);
 cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau);
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.

@@ -107,7 +107,7 @@ static int count_independent(cal_system* system) {
     int count = 0;
     cal_constraints_evaluate(set, system->q, system->v);
     (void)cal_constraints_rank(set);
-    for (int i = 0; i < set->row_count; i++) count += set->matrix.left[i] > 0.0 ? 1 : 0;
+    for (int i = 0; i < set->row_count; i++) count += set->left[i] > 0.0 ? 1 : 0;
     return count;
 }
 

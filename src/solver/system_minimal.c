@@ -22,6 +22,15 @@ cal_status cal_system_create_form(cal_system* system, cal_error* error) {
                : CAL_OK;
 }
 
+cal_status cal_system_explain_form(const cal_system* system, cal_error* error) {
+    char name[80];
+    return cal_fail(
+        error, CAL_NOT_AVAILABLE,
+        "the minimal form of constraints does not hold constraint '%s' at t = %g s: masses are too far apart "
+        "for it; use lagrange",
+        cal_model_constraint_name(system->model, system->minimal->missed, name, sizeof name), system->state->time);
+}
+
 cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau) {
     const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
     if (system->minimal)

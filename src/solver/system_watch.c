@@ -43,7 +43,7 @@ int cal_system_waiting(const cal_system* system) {
 static double find_gap(cal_system* system, int constraint, double time, const double* q, const double* v,
                        double* largest) {
     cal_row rows[CAL_CONSTRAINT_ROWS];
-    cal_node_motions(system->model, 0, q, v, true, system->watch.motions);
+    cal_node_motions(system->model, 0, q, v, true, 0, system->model->node_count, system->watch.motions);
     const int count = cal_constraint_make_rows(system->model, constraint, time, system->watch.motions, q, v, rows);
     double sum = 0.0;
     *largest = 0.0;
