@@ -147,6 +147,23 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     return CAL_OK;
 }
 
+void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_box* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    const double interval = 1.0 / world->def.group_rate,
+                 fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval,
+                 turn = part->spinning ? interval * part->reach * sqrt(cal_dot3(at->w, at->w)) : 0.0;
+    cal_pose pose = at->pose;
+    *out = cal_box_of_nothing;
+    join_body(out, part, &pose, fall + turn, 0.0);
+    for (int i = 0; i < 3; i++) pose.position[i] += interval * at->u[i];
+    join_body(out, part, &pose, turn, 0.0);
+}
+
+void cal_box_of_pose(const cal_world* world, int body, const cal_pose* pose, cal_box* out) {
+    *out = cal_box_of_nothing;
+    join_body(out, &world->bodies[body], pose, 0.0, 0.0);
+}
+
 // Where a body would be after an interval of group checks if it went on from the end of a piece of its motion as it does in it, and not as the next one
 // begins: a decision that is made again may be from before that.
 static cal_status join_beyond(cal_world* world, int body, double time, double next, const cal_motion_bounds* limits,
