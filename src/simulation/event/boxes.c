@@ -280,14 +280,27 @@ static cal_status sweep(cal_world* world, int body, double from, double to, bool
     return status == CAL_OK ? hold_longer(world, body, from, to, box) : status;
 }
 
+// Whether a past of a body is kept, from a time on or somewhat before.
+static bool has_past(const cal_world* world, const cal_sim_body* part, double from) {
+    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
+    return part->past_from <= from && part->past_from >= from - older;
+}
+
+// Whether a free body has gone one way since a time, and none that was undone: a box that begins there is one about its flight.
+static bool goes_on_since(const cal_world* world, int body, double from) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0 || has_past(world, part, from)) return false;
+    const cal_component* c = &world->components[part->component];
+    const cal_saved_state* newest = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    return c->ops->single && newest->kind != CAL_FUSED && newest->time <= from;
+}
+
 // The ways of a body from what may come back on to a time, from which on it goes another way: what was looked at before is kept, so that a body that
 // collides many times is not followed from there each time. What was undone since is in it, too, and of what may not come back any more as much as the
 // world's window where that is not a domain's: a box may hold more than it must.
 static cal_status sweep_past(cal_world* world, int body, double from, double time, cal_box* box) {
     cal_sim_body* part = &world->bodies[body];
-    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
-    if (!(part->past_from <= from && part->past_from >= from - older))
-        part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
+    if (!has_past(world, part, from)) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
     part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
     if (part->past_until < time) {
@@ -311,7 +324,8 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     cal_broad_changes changes;
     // A driven body is in all domains, and of domains only what flies is kept so.
     const bool kept = from < at && world->bodies[body].component >= 0 && world->def.loop == CAL_TIMEWARP &&
-                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single);
+                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single) &&
+                      !goes_on_since(world, body, from);
     cal_status status = sweep(world, body, kept ? at : from, to, false, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
@@ -373,13 +387,15 @@ static cal_status begin_box(cal_world* world, int body, double time, cal_error* 
     if (component >= 0 && !ops->stepped) {
         cal_flight flight;
         cal_motion at;
-        if (ops->single && cal_free_body_flight(world, body, time, time, &flight)) {
+        const double from = since(world, time);
+        const bool one_way = from < time && goes_on_since(world, body, from);
+        if (ops->single && cal_free_body_flight(world, body, one_way ? from : time, time, &flight)) {
             cal_box past;
-            const double from = since(world, time);
             // What is searched for impacts, again with each box, has longer ones.
             const bool more =
                 from < time && world->bodies[body].form == CAL_FORM_BALLS && world->def.loop == CAL_TIMEWARP;
-            const cal_status status = more ? sweep_past(world, body, from, time, &past) : CAL_OK;
+            if (more && one_way) box_flight(&world->bodies[body], &flight, time - from, &past);
+            const cal_status status = more && !one_way ? sweep_past(world, body, from, time, &past) : CAL_OK;
             if (status != CAL_OK) return status;
             length = box_length(world, body, length, flight.velocity, flight.turn, more ? &past : NULL);
         } else { // how it is turned does not matter
