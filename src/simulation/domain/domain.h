@@ -199,6 +199,7 @@ typedef struct cal_domains {
     bool by_formula;     // the impacts of most bodies that move are found so: they are balls
     bool given;          // the length of windows was given
     double window;       // its length now
+    bool cut_short;      // the present one, by the end of an advance
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case, and the time of components is measured (price.c)
