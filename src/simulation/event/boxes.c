@@ -303,8 +303,8 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
     if (!has_past(world, part, from)) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
     part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
-    if (part->past_until < time) {
-        status = sweep(world, body, part->past_until, time, true, box);
+    if (part->past_until < time) { // what was before `from` may be forgotten
+        status = sweep(world, body, greater(part->past_until, from), time, true, box);
         if (status == CAL_OK) cal_box_extend(&part->past, box), part->past_until = time;
     }
     *box = part->past;
