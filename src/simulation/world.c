@@ -206,7 +206,7 @@ static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     }
     world->time = reached;
     if (!world->log.taken) cal_log_drop(&world->log, reached);
-    const bool groups = world->report.groups > 0 || world->domains != NULL; // or else no state is read
+    const bool groups = world->report.groups > 0; // or else no state is read
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
         if (groups) cal_fetch_components(world, i);
