@@ -68,25 +68,16 @@ static bool comes(const cal_world* world, const approach* a) {
     return a->gap <= a->closing * interval + fall(world) + TOUCHING * a->size && a->speed * interval <= a->size;
 }
 
-// Whether a box is beside a fixed plane, all of it.
-static bool is_clear(const cal_sim_body* plane, const cal_box* box) {
-    const double* normal = plane->balls[0];
-    double least = 0.0;
-    for (int i = 0; i < 3; i++) least += normal[i] * (normal[i] > 0.0 ? box->low[i] : box->high[i]);
-    return least > normal[3];
-}
-
 // Whether two bodies, of which the second one may rest or not move by itself, may touch before the next check; then they are a pair.
 static bool may_meet(const cal_world* world, int a, int b, const approach* way, bool rests) {
     const cal_sim_body* other = &world->bodies[b];
     cal_box boxes[2];
     cal_box_ahead(world, a, &way->at[0], &boxes[0]);
-    if (other->form == CAL_FORM_PLANE) return other->def.motion != CAL_FIXED || !is_clear(other, &boxes[0]);
     if (other->component < 0 || rests)
         cal_box_of_pose(world, b, &way->at[1].pose, &boxes[1]);
     else
         cal_box_ahead(world, b, &way->at[1], &boxes[1]);
-    return cal_box_overlap(&boxes[0], &boxes[1]);
+    return cal_box_meets(world, &boxes[0], b, &boxes[1]);
 }
 
 cal_status cal_group_will_touch(cal_world* world, int a, int b, double time, bool* out) {

@@ -341,18 +341,12 @@ static bool put_bodies(cal_domains* d, cal_image* own, int place[2]) {
     return more;
 }
 
-static void fetch_news(const cal_domains* d, cal_image list, int ahead, void (*fetch)(const cal_world*, int)) {
-    int numbers[2] = {0};
-    list.at += 2 * (size_t)ahead;
-    if (list.at >= list.count) return;
-    cal_image_ints(&list, numbers, 2);
-    if (numbers[0] >= 0 && numbers[0] < d->whole->component_count) fetch(d->whole, numbers[0]);
+// A number of the list that is not looked at yet; 0: it has ended, or makes no sense.
+static int listed(const cal_domains* d, const cal_image* list, int ahead) {
+    const size_t at = list->at + 2 * (size_t)ahead;
+    const uint64_t number = at < list->count ? list->words[at] : 0;
+    return number < (uint64_t)d->whole->component_count ? (int)number : 0;
 }
-
-static void fetch_component(const cal_world* world, int component) {
-    __builtin_prefetch(&world->components[component]);
-}
-static void fetch_state(const cal_world* world, int component) { cal_fetch_state(world, component); }
 
 static void take_bodies(cal_domains* d, cal_image* in, cal_error* error) {
     enum { COMPONENT = 8, STATE = 4 };
@@ -364,8 +358,8 @@ static void take_bodies(cal_domains* d, cal_image* in, cal_error* error) {
     in->at = list.count;
     for (int i = 0; i < count && in->status == CAL_OK; i++) {
         int numbers[2] = {-1, 0};
-        fetch_news(d, list, COMPONENT, fetch_component);
-        fetch_news(d, list, STATE, fetch_state);
+        __builtin_prefetch(&d->whole->components[listed(d, &list, COMPONENT)]);
+        cal_fetch_state(d->whole, listed(d, &list, STATE));
         cal_image_ints(&list, numbers, 2);
         const int domain = abs(numbers[1]);
         if (!cal_image_check(in, numbers[0] >= 0 && numbers[0] < d->whole->component_count && domain >= 1 &&
@@ -478,8 +472,25 @@ static bool put_part(cal_domains* d, bool first, int next[2]) {
     return follows;
 }
 
+// What own bodies have been followed for since their last events is counted here, and by nobody else.
+static void count_to_end(cal_domains* d) {
+    for (int i = 1; i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        for (int k = 0; cal_domain_is_own(d, i) && k < own->member_count; k++)
+            if (!d->grouping || !cal_component_is_fused(&d->whole->components[own->members[k]]))
+                cal_component_mark_used(own->world, own->members[k], d->begin);
+        cal_world_add_report(&d->counted, &own->world->report);
+    }
+}
+
+bool cal_domain_counts(const cal_world* world, const cal_component* c) {
+    const cal_domains* d = world->domains;
+    return d == NULL || !d->divided || d->ranks == NULL || cal_domain_is_own(d, c->domain);
+}
+
 cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
     cal_mail* m = d->mail;
+    if (status == CAL_OK) count_to_end(d);
     int next[2] = {0, 0};
     for (bool rest = true, first = true, more = true; more; first = false) {
         cal_mail_begin(&m->own);

@@ -169,8 +169,20 @@ void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_b
 }
 
 void cal_box_of_pose(const cal_world* world, int body, const cal_pose* pose, cal_box* out) {
-    *out = cal_box_of_nothing;
+    static const cal_box everything = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    *out = world->bodies[body].form == CAL_FORM_PLANE ? everything : cal_box_of_nothing;
+    if (world->bodies[body].form == CAL_FORM_PLANE) return;
     join_body(out, &world->bodies[body], pose, 0.0, 0.0);
+}
+
+bool cal_box_meets(const cal_world* world, const cal_box* box, int other, const cal_box* others) {
+    const cal_sim_body* part = &world->bodies[other];
+    if (part->form != CAL_FORM_PLANE) return cal_box_overlap(box, others);
+    if (part->def.motion != CAL_FIXED) return true;
+    const double* plane = part->balls[0];
+    double least = 0.0;
+    for (int i = 0; i < 3; i++) least += plane[i] * (plane[i] > 0.0 ? box->low[i] : box->high[i]);
+    return least <= plane[3];
 }
 
 // Where a body would be after an interval of group checks if it went on from the end of a piece of its motion as it does in it, and not as the next one

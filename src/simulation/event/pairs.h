@@ -85,6 +85,8 @@ cal_status cal_box_of_flight(cal_world* world, int body, double from, double to,
 // after an interval of group checks if it went on. Of one that does not go on, where it is.
 void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_box* out);
 void cal_box_of_pose(const cal_world* world, int body, const cal_pose* pose, cal_box* out);
+// Whether a box overlaps that of a body, which may be a plane: a half space where it is fixed, or else everything.
+bool cal_box_meets(const cal_world* world, const cal_box* box, int other, const cal_box* others);
 // Pairs with those whose boxes began to overlap that of a body.
 cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
                                cal_error* error);
