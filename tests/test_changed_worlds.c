@@ -166,7 +166,10 @@ static void begin(changed* c, int number, int threads, double forced) {
     const int bodies = 100 + below(80), row = (int)(c->spread / 0.15);
     c->world = cal_test_world(&def);
     add_walls(c->world, c->spread);
-    for (int i = 0; i < bodies; i++) add(c, 0.12 + 0.22 * (i / (row * row)));
+    for (int i = 0; i < bodies; i++) {
+        const int layer = i / (row * row);
+        add(c, 0.12 + 0.22 * layer);
+    }
 }
 
 // Which processors have a world: threads; or domains on one core, for so many phases.
@@ -227,7 +230,7 @@ static void with_chains(void (*run)(const cal_model* const* chains)) {
 
 static void compare_random(const cal_model* const* chains) {
     const int first = atoi(text_of("CAL_FIRST", "0")),
-              count = atoi(text_of("CAL_WORLDS", CAL_TEST_SANITIZED ? "1" : "6"));
+              count = atoi(text_of("CAL_WORLDS", CAL_TEST_SANITIZED ? "1" : "3"));
     const double forced = atof(text_of("CAL_FORCED", "0.1"));
     const division runs[] = {{3, 0, 0, forced}, {1, 5, 5, forced}, {3, 0, 0, 0.0}};
     for (int i = first; i < first + count; i++) compare(i, chains, runs, (int)(sizeof runs / sizeof runs[0]));
