@@ -260,6 +260,49 @@ static void what_is_new_is_moved_apart_alike(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms among which balls come");
 }
 
+static double random_between(uint64_t* seed, double low, double high) {
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return low + (high - low) * (double)(*seed >> 11) * 0x1p-53;
+}
+
+// Balls in a heap somewhere among atoms, every sixth one fixed.
+static void add_heap(cal_world* world, uint64_t* seed) {
+    const int balls = 4 + (int)random_between(seed, 0.0, 30.0);
+    const double radius = random_between(seed, 0.02, 0.1), spread = random_between(seed, 0.1, 0.4);
+    double center[3];
+    for (int k = 0; k < 3; k++) center[k] = random_between(seed, -0.5, 0.5);
+    for (int i = 0; i < balls; i++) {
+        cal_world_body_def def = cal_default_world_body_def();
+        for (int k = 0; k < 3; k++) def.position[k] = center[k] + random_between(seed, -spread, spread);
+        def.motion = i % 6 == 0 ? CAL_FIXED : CAL_MOVING;
+        cal_test_add(world, &def, CAL_SPHERE, radius, 0.0, 0.0);
+    }
+}
+
+// What overlaps and cannot be parted is refused, and the line says of how many pairs: as many, however far boxes of the others look ahead. In 25 a ball is moved to
+// where another one is that it was not near before.
+static void what_is_new_is_refused_alike(void** state) {
+    (void)state;
+    enum { FIRST = 22, END = 28 };
+    int refused = 0;
+    for (int number = FIRST; number < END; number++) {
+        cal_error said[2] = {{CAL_OK, ""}, {CAL_OK, ""}};
+        for (int run = 0; run < 2; run++) {
+            uint64_t seed = (uint64_t)number * UINT64_C(1000003) + 5;
+            (void)random_between(&seed, 0.0, 1.0);
+            cal_world* world = make_scene("atoms:n=200", NULL);
+            if (run > 0) divide(world, 5, 0.09);
+            const double time = random_between(&seed, 0.1, 1.0);
+            cal_test_advance(world, time);
+            add_heap(world, &seed);
+            refused += cal_world_advance(world, time + 0.01, &said[run]) == CAL_BAD_MODEL;
+            cal_world_destroy(world);
+        }
+        assert_string_equal(said[1].text, said[0].text);
+    }
+    assert_true(refused > 0);
+}
+
 // Atoms of one half of a box are faster than the others, and their domains have more to do: they become smaller. That changes nothing in
 // what happens.
 static void uneven_domains_are_divided_anew(void** state) {
@@ -386,6 +429,7 @@ int main(void) {
         cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
         cmocka_unit_test(uneven_domains_are_divided_anew),
         cmocka_unit_test(what_is_new_is_moved_apart_alike),
+        cmocka_unit_test(what_is_new_is_refused_alike),
         cmocka_unit_test(what_stands_apart_is_divided_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,14 +109,28 @@ static int order_of_keys(const void* a, const void* b) {
     return x < y ? -1 : x > y;
 }
 
+// Whether boxes about two bodies as they are overlap; those that cannot be followed are looked at in any case.
+static bool is_near(cal_world* world, const cal_pair* pair) {
+    cal_box boxes[2];
+    for (int i = 0; i < 2; i++) {
+        cal_motion at;
+        if (cal_body_at(world, pair->body[i], world->time, &at) != CAL_OK) return true;
+        cal_box_of_pose(world, pair->body[i], &at.pose, &boxes[i]);
+    }
+    return cal_box_meets(world, &boxes[0], pair->body[1], &boxes[1]) &&
+           cal_box_meets(world, &boxes[1], pair->body[0], &boxes[0]);
+}
+
 // Pairs that are to be looked at, *count of them: where bodies end depends on who is moved first. At the start the table is in the order in which boxes were
-// put there; later which pair has which number depends on what was there before, and how often it was taken back. NULL: no memory.
-static numbered_pair* list_new(const cal_world* world, int* count) {
+// put there; later which pair has which number depends on what was there before, and how often it was taken back, and which pairs there are on how far boxes of
+// what has begun look ahead. So those that may overlap now are looked at, in the order of their bodies. NULL: no memory.
+static numbered_pair* list_new(cal_world* world, int* count) {
     numbered_pair* list = cal_allocate((size_t)world->table.pair_count + 1, sizeof *list);
     *count = 0;
     for (int i = 0; list != NULL && i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
-        if (has_new(world, pair)) list[(*count)++] = (numbered_pair){cal_pair_key(pair->body[0], pair->body[1]), i};
+        if (has_new(world, pair) && (!world->started || is_near(world, pair)))
+            list[(*count)++] = (numbered_pair){cal_pair_key(pair->body[0], pair->body[1]), i};
     }
     if (list != NULL && world->started) qsort(list, (size_t)*count, sizeof *list, order_of_keys);
     return list;

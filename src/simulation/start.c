@@ -281,8 +281,9 @@ static cal_status add_free(cal_world* world, int body, cal_error* error) {
 // false: no memory.
 static bool begin_free(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
-    // One that is turned has a second state where its series goes on.
-    if (!cal_queue_reserve(&world->components[part->component].queue, part->pushed ? 2 : 1) ||
+    // One that is turned has a second state where its series goes on; and domains keep what was at the beginning of a window.
+    const bool two = part->pushed || world->machine != NULL || world->ranks != NULL;
+    if (!cal_queue_reserve(&world->components[part->component].queue, two ? 2 : 1) ||
         cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
         return false;
     double* data = cal_data_at(&world->components[part->component].queue, 0);

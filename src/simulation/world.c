@@ -206,12 +206,15 @@ static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     }
     world->time = reached;
     if (!world->log.taken) cal_log_drop(&world->log, reached);
-    const bool groups = world->report.groups > 0 || world->domains != NULL; // or else no state is read
+    const bool groups = world->report.groups > 0; // or else no state is read
     for (int i = 0; i < world->component_count; i++) {
-        const cal_component* c = &world->components[i];
+        cal_component* c = &world->components[i];
         if (groups) cal_fetch_components(world, i);
-        if (c->ops != NULL && !c->ops->stepped && !(groups && cal_component_is_fused(c)))
+        if (c->ops == NULL || c->ops->stepped || (groups && cal_component_is_fused(c))) continue;
+        if (cal_domain_counts(world, c))
             cal_component_mark_used(world, i, reached);
+        else
+            c->local_time = reached;
     }
     if (status == CAL_OK) return CAL_OK;
     return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);

@@ -569,20 +569,29 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     return status;
 }
 
+// Of lists of groups that have ended: a rollback may have revived one, or undone it, and another one may have its place.
+bool cal_group_is_over(const cal_world* world, int component) {
+    const cal_component* c = &world->components[component];
+    return c->ops != NULL && c->group != NULL && cal_component_has_ended(c);
+}
+
+static void destroy_ended(cal_world* world, int component) {
+    cal_group_destroy(world, component);
+    world->unused_components[world->unused_count++] = component;
+}
+
 void cal_groups_forget(cal_world* world, int member) {
     int kept = 0;
     for (int i = 0; i < world->ended_count; i++) {
         const int component = world->ended[i];
-        const cal_component* c = &world->components[component];
-        const bool over = c->ops != NULL && c->group != NULL && cal_component_has_ended(c);
+        if (!cal_group_is_over(world, component)) continue;
+        const cal_contact_group* g = group_of(world, component);
         bool has = false;
-        for (int k = 0; over && k < c->group->group.unit_count; k++) has |= c->group->members[k] == member;
-        if (!has) {
+        for (int k = 0; k < g->group.unit_count; k++) has |= g->members[k] == member;
+        if (has)
+            destroy_ended(world, component);
+        else
             world->ended[kept++] = component;
-            continue;
-        }
-        cal_group_destroy(world, component);
-        world->unused_components[world->unused_count++] = component;
     }
     world->ended_count = kept;
 }
@@ -591,17 +600,12 @@ void cal_groups_clear(cal_world* world) {
     int kept = 0;
     for (int i = 0; i < world->ended_count; i++) {
         const int component = world->ended[i];
-        cal_component* c = &world->components[component];
-        const bool gone = c->ops == NULL;
-        const bool over = !gone && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
-        if (!gone && !over) continue; // a rollback revived it
-        if (over && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time >= cal_kept_from(world)) {
+        if (!cal_group_is_over(world, component)) continue;
+        const cal_queue* queue = &world->components[component].queue;
+        if (cal_saved_state_at(queue, queue->tail - 1)->time >= cal_kept_from(world))
             world->ended[kept++] = component;
-            continue;
-        }
-        if (gone) continue;
-        cal_group_destroy(world, component);
-        world->unused_components[world->unused_count++] = component;
+        else
+            destroy_ended(world, component);
     }
     world->ended_count = kept;
 }

@@ -167,6 +167,8 @@ void cal_group_describe(cal_world* world, cal_contact_group* group);
 // Some bodies that follow each other are about to go, at the committed time: a group that they touch in ends there, and the rest
 // goes on as groups and bodies of its own. To be settled by the caller.
 cal_status cal_group_part_with(cal_world* world, int component, int first_body, int count, cal_error* error);
+// Whether what is listed as ended has: a rollback may have revived it, or undone it.
+bool cal_group_is_over(const cal_world* world, int component);
 // Destroys groups that ended, at the committed time or before, and that had a member.
 void cal_groups_forget(cal_world* world, int member);
 // Destroys groups that ended before GVT.

@@ -7,9 +7,10 @@
 //
 //     g ≤ c T + G T²/2        T: the interval between checks, G: gravity
 //
-// and neither goes further than its own size in T: what is faster is left to the search for impacts, which no speed deceives.
-// Boxes of bodies hold them that much longer than they say (boxes.c), so that all such pairs are known. A group that sleeps is not
-// woken by what does not come to it.
+// and neither goes further than its own size in T: what is faster is left to the search for impacts, which no speed deceives. Two
+// convex bodies that go straight come nearer at most as fast as at first, so g ≤ c T alone says little of those that pass each other:
+// boxes about them as they are and as they are after T overlap, too. Boxes of bodies hold them that much longer than they say (boxes.c),
+// so that all such pairs are known, whenever boxes were made. A group that sleeps is not woken by what does not come to it.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -25,6 +26,7 @@
 
 typedef struct approach {
     double gap, closing, size, speed;
+    cal_motion at[2];
 } approach;
 
 static double fall(const cal_world* world) {
@@ -34,7 +36,7 @@ static double fall(const cal_world* world) {
 
 static cal_status look(cal_world* world, int a, int b, double time, approach* out) {
     const int bodies[2] = {a, b};
-    cal_motion at[2];
+    cal_motion* at = out->at;
     const double interval = 1.0 / world->def.group_rate;
     *out = (approach){.size = (double)INFINITY};
     for (int i = 0; i < 2; i++) {
@@ -64,6 +66,18 @@ static cal_status look(cal_world* world, int a, int b, double time, approach* ou
 static bool comes(const cal_world* world, const approach* a) {
     const double interval = 1.0 / world->def.group_rate;
     return a->gap <= a->closing * interval + fall(world) + TOUCHING * a->size && a->speed * interval <= a->size;
+}
+
+// Whether two bodies, of which the second one may rest or not move by itself, may touch before the next check; then they are a pair.
+static bool may_meet(const cal_world* world, int a, int b, const approach* way, bool rests) {
+    const cal_sim_body* other = &world->bodies[b];
+    cal_box boxes[2];
+    cal_box_ahead(world, a, &way->at[0], &boxes[0]);
+    if (other->component < 0 || rests)
+        cal_box_of_pose(world, b, &way->at[1].pose, &boxes[1]);
+    else
+        cal_box_ahead(world, b, &way->at[1], &boxes[1]);
+    return cal_box_meets(world, &boxes[0], b, &boxes[1]);
 }
 
 cal_status cal_group_will_touch(cal_world* world, int a, int b, double time, bool* out) {
@@ -102,9 +116,9 @@ cal_status cal_group_attracts(cal_world* world, int body, int other, double time
     if (status != CAL_OK)
         return cal_fail(error, status, "%s cannot be followed at %g s: %s",
                         cal_body_name_at(world, other, name, sizeof name), time, cal_status_text(status));
-    *out = comes(world, &way);
-    if (group && cal_group_sleeps_at(world, component, time))
-        *out &= way.closing > 0.0 && way.gap <= way.closing / world->def.group_rate;
+    const bool rests = group && cal_group_sleeps_at(world, component, time);
+    *out = comes(world, &way) && may_meet(world, body, other, &way, rests);
+    if (rests) *out &= way.closing > 0.0 && way.gap <= way.closing / world->def.group_rate;
     return CAL_OK;
 }
 

@@ -199,6 +199,7 @@ typedef struct cal_domains {
     bool by_formula;     // the impacts of most bodies that move are found so: they are balls
     bool given;          // the length of windows was given
     double window;       // its length now
+    bool cut_short;      // the present one, by the end of an advance
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case, and the time of components is measured (price.c)
@@ -283,6 +284,8 @@ cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error)
 // All bodies are in the whole again: for whoever changes or copies a world. Nothing to do where they are.
 cal_status cal_world_gather(cal_world* world, cal_error* error);
 void cal_domains_destroy(cal_world* world);
+// Whether this rank counts what a component does: not where another one has it.
+bool cal_domain_counts(const cal_world* world, const cal_component* c);
 // For tests: so many domains, and windows of a length, 0: as usual, whatever the size of a world.
 cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error);
 

@@ -12,9 +12,11 @@
 #include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"
+#include <stdlib.h>
 #include <string.h>
 
 // --- A component ------------------------------------------------------------------------------------------------------------------
@@ -271,9 +273,109 @@ static void put_news(cal_domains* d, cal_image* own, int* from) {
     cal_image_ints(own, end, 3);
 }
 
+// Where there have been no groups: bodies of own domains, from a place on (a domain, and a member of it), as many as there is room for in a part. Whether there
+// are more.
+static bool list_news(cal_domains* d, cal_image* own, int place[2]) {
+    const cal_world* whole = d->whole;
+    size_t words = own->count;
+    d->cluster_count = 0;
+    for (; place[0] <= d->count; place[0]++, place[1] = 0) {
+        const cal_domain* from = &d->domains[place[0]];
+        for (; cal_domain_is_own(d, place[0]) && place[1] < from->member_count; place[1]++) {
+            const int component = from->members[place[1]];
+            const cal_component* c = &whole->components[component];
+            if ((c->news & CAL_NEWS_ALL) == 0) continue;
+            if (words >= (size_t)PART) return true;
+            if (!cal_grow((void**)&d->cluster, &d->cluster_capacity, d->cluster_count, sizeof *d->cluster)) {
+                own->status = CAL_NO_MEMORY;
+                return false;
+            }
+            d->cluster[d->cluster_count++] = component;
+            words += (size_t)c->queue.size / sizeof(uint64_t);
+        }
+    }
+    return false;
+}
+
+// Of a free body that flies from its newest state on that one is all there is to know: as it is in memory.
+static void move_newest(cal_image* image, cal_world* view, int component) {
+    cal_component* c = &view->components[component];
+    cal_image_number(image, &c->local_time);
+    cal_image_long(image, &c->queue.tail);
+    if (!image->writes) {
+        const bool sound = cal_image_check(image, c->ops != NULL && c->ops->single && c->queue.tail > 0);
+        const int64_t tail = c->queue.tail;
+        c->queue.head = c->queue.tail = 0; // there is nothing to be moved where room is made
+        if (sound && !cal_queue_reserve(&c->queue, 1)) image->status = CAL_NO_MEMORY;
+        if (image->status != CAL_OK) return;
+        c->queue.head = tail - 1, c->queue.tail = tail;
+    }
+    cal_saved_state* newest = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    cal_image_words(image, newest, (size_t)c->queue.size / sizeof(uint64_t));
+    if (image->writes) return;
+    newest->junction = -1;
+    cal_free_body_note_course(view, component);
+}
+
+static bool is_newest_all(const cal_domains* d, const cal_component* c) {
+    return c->ops->single && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time <= d->begin;
+}
+
+// Numbers of bodies first, so that what is read of them is on its way; below zero: of the domain, where the newest state is all there is.
+static bool put_bodies(cal_domains* d, cal_image* own, int place[2]) {
+    const bool more = list_news(d, own, place);
+    cal_image_int(own, &d->cluster_count);
+    for (int i = 0; i < d->cluster_count; i++) {
+        const cal_component* c = &d->whole->components[d->cluster[i]];
+        int numbers[2] = {d->cluster[i], is_newest_all(d, c) ? -c->domain : c->domain};
+        cal_image_ints(own, numbers, 2);
+    }
+    for (int i = 0; i < d->cluster_count; i++) {
+        cal_component* c = &d->whole->components[d->cluster[i]];
+        if (is_newest_all(d, c))
+            move_newest(own, d->whole, d->cluster[i]);
+        else
+            cal_image_states(own, d->whole, d->cluster[i], d->begin, NULL);
+        c->news &= ~(unsigned)CAL_NEWS_ALL;
+    }
+    return more;
+}
+
+// A number of the list that is not looked at yet; 0: it has ended, or makes no sense.
+static int listed(const cal_domains* d, const cal_image* list, int ahead) {
+    const size_t at = list->at + 2 * (size_t)ahead;
+    const uint64_t number = at < list->count ? list->words[at] : 0;
+    return number < (uint64_t)d->whole->component_count ? (int)number : 0;
+}
+
+static void take_bodies(cal_domains* d, cal_image* in, cal_error* error) {
+    enum { COMPONENT = 8, STATE = 4 };
+    int count = 0;
+    cal_image_int(in, &count);
+    if (!cal_image_check(in, count >= 0 && 2 * (size_t)count <= in->count - in->at)) return;
+    cal_image list = *in;
+    list.count = in->at + 2 * (size_t)count;
+    in->at = list.count;
+    for (int i = 0; i < count && in->status == CAL_OK; i++) {
+        int numbers[2] = {-1, 0};
+        __builtin_prefetch(&d->whole->components[listed(d, &list, COMPONENT)]);
+        cal_fetch_state(d->whole, listed(d, &list, STATE));
+        cal_image_ints(&list, numbers, 2);
+        const int domain = abs(numbers[1]);
+        if (!cal_image_check(in, numbers[0] >= 0 && numbers[0] < d->whole->component_count && domain >= 1 &&
+                                     domain <= d->count))
+            return;
+        d->whole->components[numbers[0]].domain = domain;
+        if (numbers[1] < 0)
+            move_newest(in, cal_domain_world(d, domain), numbers[0]);
+        else
+            cal_image_states(in, cal_domain_world(d, domain), numbers[0], 0.0, error);
+    }
+}
+
 // Groups that have come and gone: others may have them still. And how far callbacks have come.
 static void put_places(const cal_domains* d, cal_image* own) {
-    for (int i = 1; i <= d->count; i++) {
+    for (int i = 1; d->grouping && i <= d->count; i++) {
         const cal_world* view = d->domains[i].world;
         if (cal_domain_is_own(d, i)) cal_image_ints(own, view->unused_components, (size_t)view->unused_count);
     }
@@ -353,25 +455,46 @@ static cal_status take_counts(cal_domains* d, cal_error* error) {
     return take_logs(d, error);
 }
 
-// A part says first whether another one follows.
-static bool put_part(cal_domains* d, bool first, int* next) {
+// A part says first whether another one follows. next: a component, or a domain and a member.
+static bool put_part(cal_domains* d, bool first, int next[2]) {
     cal_image* own = &d->mail->own;
     bool follows = true;
     cal_image_bool(own, &follows);
     if (first) cal_image_report(own, &d->counted), put_log(d, own);
-    put_news(d, own, next);
-    follows = *next < d->whole->component_count;
+    if (d->grouping) {
+        put_news(d, own, next);
+        follows = *next < d->whole->component_count;
+    } else {
+        follows = put_bodies(d, own, next);
+    }
     if (!follows) put_places(d, own);
     if (own->status == CAL_OK) own->words[0] = follows;
     return follows;
 }
 
+// What own bodies have been followed for since their last events is counted here, and by nobody else.
+static void count_to_end(cal_domains* d) {
+    for (int i = 1; i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        for (int k = 0; cal_domain_is_own(d, i) && k < own->member_count; k++)
+            if (!d->grouping || !cal_component_is_fused(&d->whole->components[own->members[k]]))
+                cal_component_mark_used(own->world, own->members[k], d->begin);
+        cal_world_add_report(&d->counted, &own->world->report);
+    }
+}
+
+bool cal_domain_counts(const cal_world* world, const cal_component* c) {
+    const cal_domains* d = world->domains;
+    return d == NULL || !d->divided || d->ranks == NULL || cal_domain_is_own(d, c->domain);
+}
+
 cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
     cal_mail* m = d->mail;
-    int next = 0;
+    if (status == CAL_OK) count_to_end(d);
+    int next[2] = {0, 0};
     for (bool rest = true, first = true, more = true; more; first = false) {
         cal_mail_begin(&m->own);
-        if (rest && status == CAL_OK) rest = put_part(d, first, &next);
+        if (rest && status == CAL_OK) rest = put_part(d, first, next);
         status = cal_rank_gather(d, status, error);
         if (first) d->counted = (cal_world_report){0};
         if (status != CAL_OK) return status;
@@ -385,7 +508,10 @@ cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
         for (int p = 0; status == CAL_OK && p < m->ranks; p++) {
             cal_image* in = &m->shown[p];
             if (p == d->ranks->keep || in->count == 0) continue;
-            take_news(d, in, error);
+            if (d->grouping)
+                take_news(d, in, error);
+            else
+                take_bodies(d, in, error);
             if (m->counts[m->ranks + p] == 0) take_places(d, in);
             status = cal_rank_check(in, error);
         }

@@ -46,7 +46,8 @@ static cal_status reconsider(cal_world* world, int body, double time, bool inclu
         if (knot->kind != CAL_FUSED || !cal_group_has(world, knot->group, component)) continue;
         const cal_queue* queue = &world->components[knot->group].queue;
         if (queue->head == queue->tail) continue;
-        if (is_after(cal_saved_state_at(queue, queue->head)->time, time, inclusive))
+        const cal_saved_state* begin = cal_saved_state_at(queue, queue->head);
+        if (is_after(begin->time, time, inclusive) && begin->junction >= 0)
             return cal_rollback(world, knot->group, queue->head, error);
         const double first = first_decision(world, knot->group, time, inclusive);
         if (first < (double)INFINITY) return cal_rollback_to(world, knot->group, first, error);

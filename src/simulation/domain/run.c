@@ -309,7 +309,9 @@ static int64_t count_work(const cal_domains* d) {
 
 // A window is as long as there are events enough in it, unless too much is handed over, or done after the first run: again, or by few domains. A quarter
 // of that is less than what others wait in more windows for the busiest component of each. In a gas of balls little is done again, and windows are twice as long; the
-// first ones are short, and grow sooner. What a window is has no influence on results.
+// first ones are short, and grow sooner. With more than twice as many events a window only makes boxes hold more of what is past: lengths change by a fourth, or by a
+// half, at a time, so that one of them is within these bounds. One that an advance cuts short does not say that there are few. What a window is has no influence on
+// results.
 static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first, int64_t later) {
     if (d->given) return;
     const int longer = d->grouping || !d->by_formula ? 1 : 2;
@@ -318,9 +320,9 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
                   worth = few > of_all ? few : of_all;
     if ((8 * handed > events || 4 * later > first) && events > d->count)
         d->window *= 0.8;
-    else if (events < worth)
+    else if (events < worth && !d->cut_short)
         d->window = fmin((longer * events < worth ? longer : 1.0) * 1.25 * d->window, longest);
-    else if (events > 4 * worth)
+    else if (events > 2 * worth)
         d->window *= 0.8;
 }
 
@@ -422,8 +424,14 @@ static cal_status divide(cal_domains* d, cal_error* error) {
 // is left in the log of one rank alone.
 static cal_status pass_instant(cal_domains* d, cal_status status, cal_error* error) {
     const double until = nextafter(d->begin, (double)INFINITY);
+    d->cut_short = true;
     status = pass_window(d, until, status, error);
     return status == CAL_OK ? end_window(d, d->begin, until, error) : status;
+}
+
+// What is left of an advance is divided evenly, so that none of its windows is a short one that all meet for nothing.
+static double length_of_window(const cal_domains* d, double left) {
+    return d->given ? d->window : left / fmax(ceil(left / d->window), 1.0);
 }
 
 // One window after the other up to a time; or until one core is better, and has the world again. Where it is interrupted the next window is
@@ -438,10 +446,10 @@ static cal_status pass_windows(cal_domains* d, double* goal, cal_status status, 
         status = find_first_due(d, &due, &interrupted, status, error);
         if (status != CAL_OK) return status;
         const double next = fmin(fmax(due, d->begin), *goal);
-        const double end = next + d->window;
-        if (interrupted && end < *goal) *goal = end;
-        const double time = *goal;
-        last = !(end < time);
+        if (interrupted) *goal = fmin(next + d->window, *goal);
+        const double time = *goal, length = length_of_window(d, time - next), end = next + length;
+        last = !(end < time) || !(length < time - next);
+        d->cut_short = last && 1.25 * length < d->window;
         const double until = last ? nextafter(time, (double)INFINITY) : end;
         status = pass_window(d, until, status, error);
         if (status == CAL_OK) status = end_window(d, last ? time : end, until, error);

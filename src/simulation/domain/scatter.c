@@ -97,7 +97,7 @@ static cal_status take_states(cal_domains* d, cal_domain* own, int component, ca
     for (int64_t n = c->queue.head; n < c->queue.tail; n++) {
         cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
         if (knot->junction < 0) continue;
-        if (knot->time >= d->whole->gvt)
+        if (knot->time > d->whole->gvt)
             linked = true;
         else
             knot->junction = -1;
@@ -148,7 +148,7 @@ static bool let_go(cal_domains* d, int component) {
     }
     for (int64_t n = c->queue.head; n < c->queue.tail; n++) {
         cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
-        if (knot->junction >= 0 && knot->time >= d->whole->gvt)
+        if (knot->junction >= 0 && knot->time > d->whole->gvt)
             cal_log_forget(&d->whole->log, knot->junction, d->whole->gvt, (double)INFINITY);
         knot->junction = -1;
     }
@@ -205,7 +205,7 @@ static cal_status put_ended(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
     for (int i = 0; i < whole->ended_count; i++) {
         const int domain = whole->components[whole->ended[i]].domain;
-        if (!cal_domain_is_own(d, domain)) continue;
+        if (!cal_group_is_over(whole, whole->ended[i]) || !cal_domain_is_own(d, domain)) continue;
         cal_world* view = cal_domain_world(d, domain);
         if (!cal_grow((void**)&view->ended, &view->ended_capacity, view->ended_count, sizeof *view->ended))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");

@@ -23,6 +23,16 @@
     (1.0 -                                                                                                             \
      0x1p-10) // of that power of two: ends are rounded, and a box that is longer by that goes where nobody else is
 
+// How much longer than it says a box holds a body: an interval of group checks (below). Where every collision is elastic there are no groups to join.
+static double held_longer(const cal_world* world) {
+    return world->def.restitution >= 1.0 ? 0.0 : 1.0 / world->def.group_rate;
+}
+
+// How far gravity moves a body in an interval.
+static double fall_in(const cal_world* world, double interval) {
+    return 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
+}
+
 // One instruction each, where fmin and fmax are calls.
 static double lesser(double a, double b) { return a < b ? a : b; }
 static double greater(double a, double b) { return a > b ? a : b; }
@@ -100,7 +110,7 @@ static double time_of_way(double way, double speed, double g) {
 // holds as well; NULL: none.
 static double box_length(const cal_world* world, int body, double room, const double velocity[3], double turn,
                          const cal_box* past) {
-    const double reach = world->bodies[body].reach, interval = 1.0 / world->def.group_rate;
+    const double reach = world->bodies[body].reach, interval = held_longer(world);
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
     const double width = 2.0 * (reach + g * interval * interval + 2.0 * interval * reach * turn);
     double speed = 0.0;
@@ -134,7 +144,7 @@ static bool keep(cal_world* world, const int32_t* ids, int count) {
 // Where a body would be after an interval of group checks if it went on as it does at a time.
 static cal_status join_ahead(cal_world* world, int body, double time, bool own, double pad, double bend, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
-    const double interval = 1.0 / world->def.group_rate;
+    const double interval = held_longer(world);
     cal_motion at;
     cal_status status = cal_body_place_at(world, body, time, &at);
     if (status == CAL_OK && own) status = cal_group_own_speeds(world, body, time, &at);
@@ -147,15 +157,42 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     return CAL_OK;
 }
 
+void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_box* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    const double interval = held_longer(world), fall = fall_in(world, interval),
+                 turn = part->spinning ? interval * part->reach * sqrt(cal_dot3(at->w, at->w)) : 0.0;
+    cal_pose pose = at->pose;
+    *out = cal_box_of_nothing;
+    join_body(out, part, &pose, fall + turn, 0.0);
+    for (int i = 0; i < 3; i++) pose.position[i] += interval * at->u[i];
+    join_body(out, part, &pose, turn, 0.0);
+}
+
+void cal_box_of_pose(const cal_world* world, int body, const cal_pose* pose, cal_box* out) {
+    static const cal_box everything = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    *out = world->bodies[body].form == CAL_FORM_PLANE ? everything : cal_box_of_nothing;
+    if (world->bodies[body].form == CAL_FORM_PLANE) return;
+    join_body(out, &world->bodies[body], pose, 0.0, 0.0);
+}
+
+bool cal_box_meets(const cal_world* world, const cal_box* box, int other, const cal_box* others) {
+    const cal_sim_body* part = &world->bodies[other];
+    if (part->form != CAL_FORM_PLANE) return cal_box_overlap(box, others);
+    if (part->def.motion != CAL_FIXED) return true;
+    const double* plane = part->balls[0];
+    double least = 0.0;
+    for (int i = 0; i < 3; i++) least += plane[i] * (plane[i] > 0.0 ? box->low[i] : box->high[i]);
+    return least <= plane[3];
+}
+
 // Where a body would be after an interval of group checks if it went on from the end of a piece of its motion as it does in it, and not as the next one
 // begins: a decision that is made again may be from before that.
 static cal_status join_beyond(cal_world* world, int body, double time, double next, const cal_motion_bounds* limits,
                               cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
-    const double interval = 1.0 / world->def.group_rate, h = next - time,
-                 a = sqrt(cal_dot3(limits->acceleration, limits->acceleration)) + limits->slack,
-                 g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
-    const double pad = a * h * (0.125 * h + interval) + 0.5 * g * interval * interval +
+    const double interval = held_longer(world), h = next - time,
+                 a = sqrt(cal_dot3(limits->acceleration, limits->acceleration)) + limits->slack;
+    const double pad = a * h * (0.125 * h + interval) + fall_in(world, interval) +
                        (part->spinning ? interval * part->reach * limits->turn : 0.0);
     cal_motion from, to;
     cal_status status = cal_body_place_at(world, body, time, &from);
@@ -178,10 +215,8 @@ static bool turns_at(const cal_world* world, int body, double time) {
 }
 
 // Where a flight ends, and where it would be after an interval of group checks if it went on as it does there.
-static void join_end(const cal_world* world, const cal_sim_body* part, const cal_flight* flight, double fall,
-                     cal_box* box) {
-    const double interval = 1.0 / world->def.group_rate,
-                 pad = part->reach + fall + interval * part->reach * flight->turn;
+static void join_end(const cal_sim_body* part, const cal_flight* flight, double interval, double fall, cal_box* box) {
+    const double pad = part->reach + fall + interval * part->reach * flight->turn;
     double ahead[3];
     for (int i = 0; i < 3; i++) ahead[i] = flight->ends[1][i] + interval * flight->velocity[i];
     join_point(box, flight->ends[1], pad);
@@ -189,20 +224,24 @@ static void join_end(const cal_world* world, const cal_sim_body* part, const cal
 }
 
 // The box of a free body that flies all the time, with what it holds longer (see below); its turning rate is bounded, and nothing of the
-// series is needed. Where another flight begins at its end, as after a collision, the box holds both as they are there. False: it does not fly.
-static bool sweep_flight(const cal_world* world, int body, double from, double to, cal_box* box) {
+// series is needed. Where another flight begins at its end, as after a collision, the box holds both as they are there, unless that is followed by a box of its
+// own. False: it does not fly.
+static bool sweep_flight(const cal_world* world, int body, double from, double to, bool followed, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
+    const double interval = held_longer(world), fall = fall_in(world, interval);
     cal_flight flight, next;
     if (part->component < 0 || !world->components[part->component].ops->single ||
         !cal_free_body_flight(world, body, from, to, &flight))
         return false;
-    const bool turns = from < to && turns_at(world, body, to);
+    if (interval == 0.0) {
+        box_flight(part, &flight, to - from, box);
+        return true;
+    }
+    const bool turns = !followed && from < to && turns_at(world, body, to);
     if (turns && !cal_free_body_flight(world, body, to, to, &next)) return false;
-    const double interval = 1.0 / world->def.group_rate;
-    const double fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
     box_flight(part, &flight, to - from, box);
-    join_end(world, part, &flight, fall, box);
-    if (turns) join_end(world, part, &next, fall, box);
+    join_end(part, &flight, interval, fall, box);
+    if (turns) join_end(part, &next, interval, fall, box);
     *box = cal_box_pad(box, interval * part->reach * fmax(flight.turn, turns ? next.turn : 0.0) + fall);
     return true;
 }
@@ -212,11 +251,11 @@ static bool sweep_flight(const cal_world* world, int body, double from, double t
 // the ends but for what the acceleration changes u by.
 static cal_status hold_longer(cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
-    const double interval = 1.0 / world->def.group_rate;
+    const double interval = held_longer(world);
     // Links join no group by being near: they are hit.
     if (part->component < 0 || !cal_body_ops(world, body)->single) return CAL_OK;
     if (cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
-    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fall = 0.5 * g * interval * interval;
+    const double fall = fall_in(world, interval);
     cal_status status = join_ahead(world, body, to, true, fall, 0.0, box);
     double turn = 0.0;
     for (double time = from; status == CAL_OK && time < to;) {
@@ -243,14 +282,29 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
         if (status == CAL_OK) status = join_ahead(world, body, time, false, pad, bend, box);
         time = next;
     }
-    *box = cal_box_pad(box, interval * part->reach * turn + 0.5 * g * interval * interval);
+    *box = cal_box_pad(box, interval * part->reach * turn + fall);
     return status;
 }
 
-static cal_status sweep(cal_world* world, int body, double from, double to, cal_box* box) {
-    if (sweep_flight(world, body, from, to, box)) return CAL_OK;
+static cal_status sweep(cal_world* world, int body, double from, double to, bool followed, cal_box* box) {
+    if (sweep_flight(world, body, from, to, followed, box)) return CAL_OK;
     const cal_status status = cal_body_ops(world, body)->box(world, body, from, to, box);
     return status == CAL_OK ? hold_longer(world, body, from, to, box) : status;
+}
+
+// Whether a past of a body is kept, from a time on or somewhat before.
+static bool has_past(const cal_world* world, const cal_sim_body* part, double from) {
+    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
+    return part->past_from <= from && part->past_from >= from - older;
+}
+
+// Whether a free body has gone one way since a time, and none that was undone: a box that begins there is one about its flight.
+static bool goes_on_since(const cal_world* world, int body, double from) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0 || has_past(world, part, from)) return false;
+    const cal_component* c = &world->components[part->component];
+    const cal_saved_state* newest = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    return c->ops->single && newest->kind != CAL_FUSED && newest->time <= from;
 }
 
 // The ways of a body from what may come back on to a time, from which on it goes another way: what was looked at before is kept, so that a body that
@@ -258,13 +312,11 @@ static cal_status sweep(cal_world* world, int body, double from, double to, cal_
 // world's window where that is not a domain's: a box may hold more than it must.
 static cal_status sweep_past(cal_world* world, int body, double from, double time, cal_box* box) {
     cal_sim_body* part = &world->bodies[body];
-    const double older = world->domain > CAL_DOMAIN_WHOLE ? 0.0 : world->window;
-    if (!(part->past_from <= from && part->past_from >= from - older))
-        part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
+    if (!has_past(world, part, from)) part->past = cal_box_of_nothing, part->past_from = part->past_until = from;
     part->past_until = lesser(part->past_until, time);
     cal_status status = CAL_OK;
-    if (part->past_until < time) {
-        status = sweep(world, body, part->past_until, time, box);
+    if (part->past_until < time) { // what was before `from` may be forgotten
+        status = sweep(world, body, greater(part->past_until, from), time, true, box);
         if (status == CAL_OK) cal_box_extend(&part->past, box), part->past_until = time;
     }
     *box = part->past;
@@ -284,8 +336,9 @@ static cal_status move_box(cal_world* world, int body, double from, double at, d
     cal_broad_changes changes;
     // A driven body is in all domains, and of domains only what flies is kept so.
     const bool kept = from < at && world->bodies[body].component >= 0 && world->def.loop == CAL_TIMEWARP &&
-                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single);
-    cal_status status = sweep(world, body, kept ? at : from, to, &box);
+                      (world->domain == CAL_DOMAIN_WHOLE || cal_body_ops(world, body)->single) &&
+                      !goes_on_since(world, body, from);
+    cal_status status = sweep(world, body, kept ? at : from, to, false, &box);
     if (status == CAL_OK && kept) {
         status = sweep_past(world, body, from, at, &past);
         cal_box_extend(&box, &past);
@@ -346,13 +399,15 @@ static cal_status begin_box(cal_world* world, int body, double time, cal_error* 
     if (component >= 0 && !ops->stepped) {
         cal_flight flight;
         cal_motion at;
-        if (ops->single && cal_free_body_flight(world, body, time, time, &flight)) {
+        const double from = since(world, time);
+        const bool one_way = from < time && goes_on_since(world, body, from);
+        if (ops->single && cal_free_body_flight(world, body, one_way ? from : time, time, &flight)) {
             cal_box past;
-            const double from = since(world, time);
             // What is searched for impacts, again with each box, has longer ones.
             const bool more =
                 from < time && world->bodies[body].form == CAL_FORM_BALLS && world->def.loop == CAL_TIMEWARP;
-            const cal_status status = more ? sweep_past(world, body, from, time, &past) : CAL_OK;
+            if (more && one_way) box_flight(&world->bodies[body], &flight, time - from, &past);
+            const cal_status status = more && !one_way ? sweep_past(world, body, from, time, &past) : CAL_OK;
             if (status != CAL_OK) return status;
             length = box_length(world, body, length, flight.velocity, flight.turn, more ? &past : NULL);
         } else { // how it is turned does not matter
@@ -384,7 +439,7 @@ bool cal_box_of_start(const cal_world* world, int body, double time, double* end
     if (!ops->single || !cal_free_body_flight(world, body, time, time, &flight)) return false;
     const double room = ops->room(world, part->component, time);
     *end = time + box_length(world, body, room, flight.velocity, flight.turn, NULL);
-    return sweep_flight(world, body, time, *end, out);
+    return sweep_flight(world, body, time, *end, false, out);
 }
 
 cal_status cal_box_place(cal_world* world, int body, double time, const cal_box* known, double end, cal_error* error) {
@@ -397,7 +452,7 @@ cal_status cal_box_place(cal_world* world, int body, double time, const cal_box*
     } else {
         status = begin_box(world, body, time, error);
         if (status != CAL_OK) return status;
-        status = sweep(world, body, time, *here.box_end, &box);
+        status = sweep(world, body, time, *here.box_end, false, &box);
     }
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, known != NULL ? known : &box, NULL);
     return status == CAL_OK ? CAL_OK : fail_nowhere(world, body, time, status, error);

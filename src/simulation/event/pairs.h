@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "calder/calder_world.h"
 #include "collide/collide.h"
+#include "simulation/body.h"
 
 // In windows of the world: 0.1 ms where groups are checked at 100 Hz. No search is shorter either.
 #define CAL_SHORTEST_BOX 0.0064
@@ -80,6 +81,12 @@ cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal
 cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out);
 // The same of a free body.
 cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out);
+// What is in every box of a body that moves so at some time of it, whenever the box was made and however long it lasts: where the body is, and where it would be
+// after an interval of group checks if it went on. Of one that does not go on, where it is.
+void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_box* out);
+void cal_box_of_pose(const cal_world* world, int body, const cal_pose* pose, cal_box* out);
+// Whether a box overlaps that of a body, which may be a plane: a half space where it is fixed, or else everything.
+bool cal_box_meets(const cal_world* world, const cal_box* box, int other, const cal_box* others);
 // Pairs with those whose boxes began to overlap that of a body.
 cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
                                cal_error* error);
