@@ -40,8 +40,6 @@ static inline bool cal_resident_is_live(const cal_resident_job* r, int i) {
 size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane);
 // The device's y with the rows of the instances that are chosen.
 cal_status cal_resident_send(cal_resident_job* r);
-// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
-int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes);
 
 // --- Constraints (resident_held.c) ----------------------------------------------------------------------------------------
 cal_status cal_resident_create_held(cal_ensemble* ensemble, cal_error* error);
