@@ -123,7 +123,6 @@ typedef struct run_def {
 // What a run ends with: its hash, and that of the forces of a constraint.
 static uint64_t run(const cal_model* model, const run_def* how, cal_machine* machine, const char* name) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_error error;
     def.solver = how->solver;
     def.stabilize = how->stabilize;
@@ -131,7 +130,7 @@ static uint64_t run(const cal_model* model, const run_def* how, cal_machine* mac
     def.relative = def.absolute = how->tolerance;
     def.step = how->step;
     def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", name, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, how->time, &error)) fail_msg("%s with %s: %s", name, how->solver, error.text);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
