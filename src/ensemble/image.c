@@ -61,7 +61,8 @@ bool cal_lane_images_are_sound(const cal_ensemble* ensemble, const double* image
     const double accounts = ensemble->end > ensemble->first ? images[at.flows] : 0.0;
     for (int i = ensemble->first; i < ensemble->end; i++, images += at.size) {
         cal_step_clock clock;
-        if (!cal_is_index(images[at.begins], 1) || !cal_is_index(images[at.flows], 1) || images[at.flows] != accounts)
+        if (!cal_is_index(images[at.begins], 1) || images[at.flows] != accounts ||
+            !cal_lane_flows_are_sound(images + at.flows))
             return false;
         // One that begins anew has no clock yet.
         if (images[at.begins] == 0.0 && !cal_clock_load(images + at.clock, ensemble->solver, &clock)) return false;

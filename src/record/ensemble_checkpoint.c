@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "base/sound.h"
 #include "ensemble/ensemble.h"
 #include "model/coordinates.h"
 #include "record/checkpoint_buffer.h"
@@ -134,11 +135,19 @@ static void get_rows(cal_checkpoint_buffer* s, const cal_ensemble* e, reading* r
             cal_checkpoint_buffer_move(s, r->lines ? r->lines + (size_t)i * LINE_WORDS * CAL_WORD : NULL, LINE_WORDS);
 }
 
+// Counts of all instances together fit into 63 bits, with room to go on.
+static bool is_head_sound(const cal_ensemble* e, const double* row) {
+    const double most = fmin(0x1p53, 0x1p62 / e->count);
+    for (int i = CAL_ROW_STEPS; i <= CAL_ROW_JACOBIAN; i++)
+        if (!(row[i] >= 0.0 && row[i] <= most)) return false;
+    return isfinite(row[CAL_ROW_TIME]) && cal_is_index(row[CAL_ROW_STATUS], CAL_STATUS_COUNT - 1) &&
+           cal_is_index(row[CAL_ROW_TOLD], 1);
+}
+
 static bool are_sound(const cal_ensemble* e, const reading* r) {
     for (int i = 0; i < e->count; i++) {
         const double* row = r->rows + (size_t)i * row_words(e);
-        const double status = row[CAL_ROW_STATUS];
-        if (!(status >= 0.0 && status < CAL_STATUS_COUNT && status == (double)(int)status)) return false;
+        if (!is_head_sound(e, row)) return false;
         if (!cal_all_finite(row + CAL_ROW_HEAD, e->model->q_count + e->model->v_count)) return false;
         if (cal_model_find_bad_quaternion(e->model, row + CAL_ROW_HEAD)) return false;
     }
