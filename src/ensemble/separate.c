@@ -191,12 +191,10 @@ static cal_status store(cal_ensemble* ensemble, double* images) {
     return CAL_OK;
 }
 
-static bool is_sound(const cal_ensemble* ensemble, const double* images) {
-    const size_t size = ensemble->separate->size;
-    bool good = true;
-    for (int i = ensemble->first; i < ensemble->end && good; i++, images += size)
-        good = cal_system_load(ensemble->separate->sims[0]->system, images, size * sizeof *images) == CAL_OK;
-    return good;
+static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
+    cal_sim* sim = ensemble->separate->sims[0]; // of a worker: whoever is next enters it anew
+    if (cal_system_load(sim->system, image, ensemble->separate->size * sizeof *image)) return false;
+    return row[CAL_ROW_STATUS] != (double)CAL_OK || cal_sim_time(sim) == row[CAL_ROW_TIME];
 }
 
 static cal_status load(cal_ensemble* ensemble, const double* images) {
