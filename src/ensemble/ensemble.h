@@ -68,7 +68,7 @@ typedef struct cal_ensemble_ops {
     // simulation of its own. Only those that are sound are loaded.
     size_t (*image_size)(const cal_ensemble* ensemble);
     cal_status (*store)(cal_ensemble* ensemble, double* images);
-    bool (*is_sound)(const cal_ensemble* ensemble, const double* images);
+    bool (*is_sound)(const cal_ensemble* ensemble, const double* image, const double* row); // of one instance
     cal_status (*load)(cal_ensemble* ensemble, const double* images);
     cal_sim* (*sim)(const cal_ensemble* ensemble, int instance);
 } cal_ensemble_ops;

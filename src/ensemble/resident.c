@@ -500,7 +500,7 @@ const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .takes_steps = true,
                                                 .image_size = image_size,
                                                 .store = store,
-                                                .is_sound = cal_lane_images_are_sound,
+                                                .is_sound = cal_lane_image_is_sound,
                                                 .load = load};
 // Constraints are looked at with each state: nobody else writes it there, and steps are those of an advance.
 const cal_ensemble_ops cal_ensemble_held = {.create = create,
