@@ -181,7 +181,8 @@ CAL_EVERYWHERE void begin_instance(const cal_device_work* work) {
     if (!find_instance(work, true, &own)) return;
     cal_held* held = own.held;
     cal_constraints* set = &held->set;
-    double *q = held->now, *v = q + own.q_count, *y = work->vectors[CAL_ONE_STEP_Y] + (size_t)own.group * work->y_stride;
+    double *q = held->now, *v = q + own.q_count,
+           *y = work->vectors[CAL_ONE_STEP_Y] + (size_t)own.group * work->y_stride;
     end_instance(&own, CAL_BATCH_GOES_ON, CAL_NONE, work->time, 0.0);
     gather_state(&own, y, q);
     set->time = work->time;
@@ -230,12 +231,59 @@ CAL_KERNEL void held_ends_kernel(const cal_device_work work) {
     ((cal_batch_end*)(void*)work.out)[number] = held->end;
 }
 
+// The thread's instance, and its numbers in `out`; NULL: it has none.
+CAL_DEVICE static cal_held* find_left(const cal_device_work* work, double** numbers) {
+    if (CAL_OWN_WARP >= work->groups) return NULL;
+    const size_t number = (size_t)(CAL_OWN_WARP * CAL_WIDTH + CAL_OWN_LANE);
+    *numbers = work->out + number * work->left_stride;
+    return (cal_held*)(void*)(work->held + work->held_stride * number);
+}
+
+// What a step leaves for the next (machine_ops.h), side by side.
+CAL_KERNEL void held_leave_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    double* to;
+    const cal_held* held = find_left(&work, &to);
+    if (!held) return;
+    const cal_directions* d = &held->set.directions;
+    const int q_count = held->set.model->q_count, count = (int)work.left_stride - CAL_LEFT_PLACE - q_count;
+    to[CAL_LEFT_CLOSED] = held->set.closed;
+    to[CAL_LEFT_PROGRESS] = held->progress.time, to[CAL_LEFT_ATTEMPTS] = held->progress.attempts;
+    to[CAL_LEFT_CALM_TIME] = held->calm_time, to[CAL_LEFT_CALM_REACH] = held->calm_reach;
+    to[CAL_LEFT_DIRECTED] = d->held, to[CAL_LEFT_TIME] = d->time, to[CAL_LEFT_DISTANCE] = d->distance;
+    for (int i = 0; i < q_count && count > 0; i++) to[CAL_LEFT_PLACE + i] = d->q[i];
+    for (int i = 0; i < count; i++) to[CAL_LEFT_PLACE + q_count + i] = d->kept[i];
+}
+
+// And back: what was evaluated last is somebody else's.
+CAL_KERNEL void held_take_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
+    double* from;
+    cal_held* held = find_left(&work, &from);
+    if (!held) return;
+    cal_constraints* set = &held->set;
+    cal_directions* d = &set->directions;
+    const int q_count = set->model->q_count, count = (int)work.left_stride - CAL_LEFT_PLACE - q_count;
+    set->closed = from[CAL_LEFT_CLOSED];
+    held->progress.time = from[CAL_LEFT_PROGRESS], held->progress.attempts = (int)from[CAL_LEFT_ATTEMPTS];
+    held->calm_time = from[CAL_LEFT_CALM_TIME], held->calm_reach = from[CAL_LEFT_CALM_REACH];
+    held->end.reason = CAL_BATCH_GOES_ON;
+    set->evaluated = set->answered = false;
+    cal_directions_forget(set);
+    d->held = d->made = from[CAL_LEFT_DIRECTED] != 0.0;
+    d->time = from[CAL_LEFT_TIME], d->distance = from[CAL_LEFT_DISTANCE];
+    for (int i = 0; i < q_count && count > 0; i++) d->q[i] = from[CAL_LEFT_PLACE + i];
+    for (int i = 0; i < count; i++) d->kept[i] = from[CAL_LEFT_PLACE + q_count + i];
+}
+
 #define HELD_LAUNCH(name, kernel)                                                                                      \
     CAL_EXTERN_C void name(cal_device* device, const cal_device_work* work, int groups) {                              \
         CAL_LAUNCH(kernel, device, groups, work);                                                                      \
     }
 HELD_LAUNCH(cal_device_held_make, held_make_kernel)
 HELD_LAUNCH(cal_device_held_ends, held_ends_kernel)
+HELD_LAUNCH(cal_device_held_leave, held_leave_kernel)
+HELD_LAUNCH(cal_device_held_take, held_take_kernel)
 
 #define HELD_TASK(name, task)                                                                                          \
     CAL_EXTERN_C void name(cal_device* device, const cal_device_work* work, int groups) {                              \

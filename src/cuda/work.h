@@ -108,6 +108,7 @@ typedef struct cal_device_work {
     const struct cal_held_image* image; // what all share
     double accepted;                    // the end of the last accepted step
     int held_task;                      // of loops.cu
+    size_t left_stride;                 // numbers of what each leaves for its next step, in `out`
     // The solver.
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`
