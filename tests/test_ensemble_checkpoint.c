@@ -261,7 +261,7 @@ static void few_go_on_with_any_workers(void** unused) {
     cal_model* model = cal_test_model("fivebar");
     cal_machine* threads = NULL;
     cal_threads_def two_threads = cal_default_threads_def();
-    two_threads.count = 2;
+    two_threads.workers = 2;
     assert_int_equal(cal_machine_threads(&two_threads, &threads, NULL), CAL_OK);
     for (int count = 1; count <= 2; count++) {
         cal_ensemble_def def = cal_default_ensemble_def();
