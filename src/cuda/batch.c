@@ -291,10 +291,21 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
 // An evaluation of those that move, and control of each.
 static void advance_once(cal_batch* batch) {
     const cal_device_solver* solver = cal_device_find_solver(batch->steered);
-    solver->batch_prepare(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
-    walk(batch, &batch->work);
-    solver->batch_sums(batch->device, &batch->work, batch->groups);
-    solver->batch_steer(batch->device, &batch->work, batch->groups);
+    const int groups = batch->groups, parts = groups * batch->plan->layout->column_count;
+    solver->batch_prepare(batch->device, &batch->work, parts);
+    if (batch->work.held)
+        cal_device_held_steered(batch->device, &batch->work, groups);
+    else
+        walk(batch, &batch->work);
+    solver->batch_sums(batch->device, &batch->work, groups);
+    solver->batch_steer(batch->device, &batch->work, groups);
+    if (!batch->work.held) return;
+    cal_device_work work = batch->work;
+    work.chosen = NULL; // those that have arrived, too
+    work.at_ends = true;
+    if (!batch->steered->keeps_end) solver->batch_interpolate(batch->device, &work, parts);
+    (batch->steered->keeps_end ? cal_device_held_close_kept : cal_device_held_close_sampled)(batch->device, &work,
+                                                                                             groups);
 }
 
 // Rounds are asked for without waiting; whether some instance still moves is looked at now and then, each time after more of them.

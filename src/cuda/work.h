@@ -98,6 +98,7 @@ typedef struct cal_device_work {
     char* controls;
     double* downs;
     size_t control_bytes;
+    bool at_ends;       // interpolation: each at the end of the step that it has just accepted; who has not rests
     const char* begins; // a clock, control's memory and what it sends down, of instances that begin
     uint8_t* moves;     // writes what `chosen` reads
     int32_t* moving;    // set where some instance has not arrived
