@@ -330,13 +330,6 @@ static cal_status newest_poses(cal_world* world, const cal_contact_group* g, dou
     return CAL_OK;
 }
 
-static double size_of_pair(const cal_world* world, int a, int b) {
-    double size = (double)INFINITY;
-    if (world->bodies[a].component >= 0) size = world->bodies[a].reach;
-    if (world->bodies[b].component >= 0) size = fmin(size, world->bodies[b].reach);
-    return size;
-}
-
 // Pairs of a group that touch, or are about to, in the order of pairs.
 static cal_status touching_pairs(cal_world* world, const cal_contact_group* g, double time, cal_group_merge* out,
                                  cal_error* error) {
@@ -361,7 +354,7 @@ static cal_status touching_pairs(cal_world* world, const cal_contact_group* g, d
         const int a = g->bodies[contacts[i].body[1]], b = g->bodies[contacts[i].body[0]], low = a < b ? a : b,
                   high = a < b ? b : a, *last = out->pair_count > 0 ? out->pairs[out->pair_count - 1] : NULL;
         if (last != NULL && last[0] == low && last[1] == high) continue;
-        bool near = contacts[i].gap <= RELEASE * size_of_pair(world, a, b);
+        bool near = contacts[i].gap <= RELEASE * cal_group_pair_size(world, a, b);
         if (!near && cal_group_is_inner(world, a, b)) status = cal_group_will_touch(world, a, b, time, &near);
         if (near && status == CAL_OK) status = cal_merge_add_pair(out, a, b, error);
     }

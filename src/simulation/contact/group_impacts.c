@@ -74,9 +74,9 @@ double cal_work_find_overshoot(const cal_group_work* w, const cal_contact_cache*
 // multibodies have done so by events of their own.
 static double parting_of(const cal_group_work* w, const cal_contact_row* touch, double closing) {
     const double parting = touch->stops ? cal_stop_parting(touch, closing)
-                           : w->lands   ? touch->restitution * closing
-                                        : 0.0;
-    return parting > w->group->bounce_speed ? parting : 0.0;
+                           : cal_work_ends_step(w, touch) ? touch->restitution * closing
+                                                          : 0.0;
+    return parting > touch->bounce_speed ? parting : 0.0;
 }
 
 // What touches and closes faster is hit. Where something was come to in a small group of free bodies, that is what a smooth step cannot hold, and what
@@ -106,7 +106,8 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double interval,
         const bool touches = touch->gap <= near;
         // Of a contact without a key nobody knows whether it was come to, or goes on.
         const bool known = !w->lands || touch->stops || w->cache.contacts[touch->contact].key != 0;
-        hit |= touch->gap <= touching && closing > least && known;
+        const double enough = w->varies && cal_work_ends_step(w, touch) ? touch->bounce_speed : least;
+        hit |= touch->gap <= touching && closing > enough && known;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
         const double parting = touches && !plastic ? parting_of(w, touch, closing) : 0.0;

@@ -133,6 +133,9 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);
+// Whether a contact ends the step where it closes, and bounces there: of small groups of free bodies, and elastic ones of multibodies, which are to lose
+// nothing; others of these bounce by events of their own.
+bool cal_work_ends_step(const cal_group_work* work, const cal_contact_row* touch);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
