@@ -138,7 +138,7 @@ static bool shorten(cal_group_work* w, const cal_contact_cache* begin, const cal
 static cal_status shorten_along(cal_group_work* w, double time, const double* q, const double* along, double* h,
                                 bool* shorter, cal_error* error) {
     *shorter = false;
-    if (!w->lands) return CAL_OK;
+    if (!w->lands && !w->elastic) return CAL_OK;
     cal_status status = cal_group_displace(w->group, time + *h, q, along, *h, w->next_q, error);
     if (status == CAL_OK) status = cal_contact_cache_find(&w->last, w->group, time + *h, w->next_q, w->margin, error);
     if (status == CAL_OK) *shorter = shorten(w, w->halved ? &w->far : &w->cache, &w->last, h);
@@ -197,7 +197,7 @@ static decision look(trial* t) {
     cal_group_work* w = t->w;
     w->halved = w->begin_known = false;
     if (is_well(t, cal_work_look(w, t->time, t->q, t->v, t->h, false, t->error))) return FAILED;
-    if (w->lands && !w->asked) {
+    if ((w->lands || (w->elastic && !w->varies)) && !w->asked) {
         w->asked = true;
         if (cal_work_strike(w, t->time, t->v)) return again(t, cal_work_after_hit(w, t->time, t->h));
     }

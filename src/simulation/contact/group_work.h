@@ -74,6 +74,7 @@ typedef struct cal_group_work {
     double jolt;       // by how much they changed the speed of any point, at most; 0: there were none
     int landings;      // how often it was made shorter for a joint that comes to its stop, or a contact that closes
     bool lands;        // contacts that close end the step, and are hit: of small groups of free bodies
+    bool elastic;      // some contact of the last look is
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
@@ -133,9 +134,11 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);
-// Whether a contact ends the step where it closes, and bounces there: of small groups of free bodies, and elastic ones of multibodies, which are to lose
-// nothing; others of these bounce by events of their own.
-bool cal_work_ends_step(const cal_group_work* work, const cal_contact_row* touch);
+// Whether a contact ends the step where it closes, and is hit there: any in small groups of free bodies, and elsewhere those that are elastic, which lose
+// nothing.
+static inline bool cal_work_ends_step(const cal_group_work* work, double restitution) {
+    return work->lands || restitution >= 1.0;
+}
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what
