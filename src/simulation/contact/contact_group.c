@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
-#include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/contact/impact.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
@@ -92,7 +92,7 @@ double cal_group_pair_size(const cal_world* world, int a, int b) {
 
 double cal_group_rest_speed(const cal_world* world, double restitution, double size) {
     if (restitution < 1.0 || !(size < (double)INFINITY)) return world->contact_speed;
-    const double none = CAL_WORK_TOUCHING * size, pull = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    const double none = CAL_WORK_OVERLAP * size, pull = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
     return fmin(world->contact_speed, fmax(sqrt(2.0 * pull * none), none * world->def.group_rate));
 }
 
