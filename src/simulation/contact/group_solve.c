@@ -125,13 +125,13 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     if (status != CAL_OK) return status;
     cal_work_know(w);
     w->problem.quiet = NULL;
-    if (w->leaves_out) status = cal_work_find_quiet(w, time, q, v, h, again, error);
+    if (w->leaves_out || w->few) status = cal_work_find_quiet(w, time, q, v, h, again, error);
     if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
     if (status != CAL_OK) return status;
     w->elastic = false;
     for (int k = 0; k < w->problem.row_count; k++) w->elastic |= w->problem.rows[k].restitution >= 1.0;
     // What is thrown on by an impact must not be taken for fixed.
-    if (w->elastic && w->leaves_out) {
+    if (w->elastic && w->leaves_out && !w->few) {
         w->leaves_out = false;
         return cal_work_look(w, time, q, v, h, again, error);
     }

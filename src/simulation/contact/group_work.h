@@ -58,6 +58,8 @@ typedef struct cal_group_work {
     double (*known_force)[3];
     // Of units: left out of the step; must not be; and for those that are woken how many contacts away. Rounds of waking.
     bool *quiet, *awake;
+    // Of a large group of which few move in a step: who stays where it is, and is a fixed body to them (group_few.c); whether that is so.
+    bool *rests, few;
     int32_t* ring;
     int rings;
     double* balance; // what acts on quiet units
@@ -83,6 +85,9 @@ typedef struct cal_group_work {
     bool varies;         // some unit does: a step must not be long for it
     cal_group_report* report;
 } cal_group_work;
+
+// Whether a unit's mass and forces stay as they are where it stays.
+bool cal_work_is_plain(const cal_group_member* unit);
 
 size_t cal_work_memory_count(const cal_group* group);
 bool cal_work_memory_sound(const cal_group* group, const double* memory);
@@ -134,6 +139,13 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);
+// After a whole solution, which may be a rough one: of a large group, whether few move, whom smooth steps and impacts at times of their own are for,
+// as in a small group; and whether the last step ended where something of such closed, so that this one begins with an impact of all (group_few.c).
+bool cal_work_few_move(cal_group_work* work, const double* v, double h, bool roughly);
+// After that impact: what rested before it, and has no more speed than impacts are solved to, rests.
+void cal_work_rest_after_hit(const cal_group_work* work, double* v);
+void cal_work_keep_few(cal_group_work* work);
+bool cal_work_has_landed(const cal_group_work* work);
 // Whether a contact ends the step where it closes, and is hit there: any in small groups of free bodies, and elsewhere those that are elastic, which lose
 // nothing.
 static inline bool cal_work_ends_step(const cal_group_work* work, double restitution) {
