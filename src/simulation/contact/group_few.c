@@ -10,16 +10,18 @@
 #include "simulation/contact/group_work.h"
 #include <math.h>
 
-static const double landed = -1.0; // in memory, of whether nothing was come to: that it was in such a step
+static const double landed = -1.0; // in memory, of whether nothing was come to: what closed is to be hit
 // × what the law of contact may put positions off by in a step: so far solutions move what rests. So does what counts as held.
 static const double slow = 10.0;
-static const double rough = 1e-5; // of the largest speed: what a rough solution, to a part in 10⁶, makes of none at most
+// Of the largest speed: what a rough solution, to a part in 10⁶, makes of none at most; and what another one does.
+static const double rough = 1e-5, fine = 1e-7;
+static const double most = 10.0; // × what rests may move by: what is not known so well is not known to rest
 
-bool cal_work_few_move(cal_group_work* w, const double* v, double h, bool roughly) {
+int cal_work_count_moving(cal_group_work* w, const double* v, double h, bool roughly) {
     const cal_group* group = w->group;
     const double held = CAL_GROUP_HELD * sqrt(cal_dot3(group->gravity, group->gravity)),
-                 known = roughly ? rough * h * cal_group_speed(group, v) : 0.0,
-                 way = fmax(fmax(slow * w->close, held * h * h), known);
+                 least = fmax(slow * w->close, held * h * h), speed = h * cal_group_sweep(group, v),
+                 way = roughly ? fmax(least, rough * speed) : fmin(fmax(least, fine * speed), most * least);
     int moving = 0;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
@@ -29,7 +31,7 @@ bool cal_work_few_move(cal_group_work* w, const double* v, double h, bool roughl
                                 h * unit->ops->speed(unit, w->whole + unit->first_v, group->length) <= way);
         moving += !w->rests[i];
     }
-    return moving > 0 && moving <= CAL_SMOOTH_UNITS;
+    return moving;
 }
 
 void cal_work_rest_after_hit(const cal_group_work* w, double* v) {
@@ -43,11 +45,11 @@ void cal_work_rest_after_hit(const cal_group_work* w, double* v) {
     }
 }
 
-void cal_work_keep_few(cal_group_work* w) {
+void cal_work_keep_landing(cal_group_work* w) {
     if (w->landings == 0)
         w->memory[CAL_WORK_GOES_ON] = 1.0;
     else
-        w->memory[CAL_WORK_GOES_ON] = w->few ? landed : 0.0;
+        w->memory[CAL_WORK_GOES_ON] = w->lands ? landed : 0.0;
 }
 
 bool cal_work_has_landed(const cal_group_work* w) { return w->memory[CAL_WORK_GOES_ON] == landed; }

@@ -200,7 +200,7 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     report->steps++;
     if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], w->wished);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
-    cal_work_keep_few(w);
+    cal_work_keep_landing(w);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = finish(w, interval->time, h, q, v, error);
     return status == CAL_OK ? report_step(w, interval->time, v, error) : status;

@@ -209,7 +209,7 @@ static decision look(trial* t) {
         w->lands = lands || cal_work_has_landed(w);
         const bool struck = cal_work_strike(w, t->time, t->v);
         w->lands = lands;
-        if (struck && cal_work_has_landed(w)) cal_work_rest_after_hit(w, t->v);
+        if (struck && !lands && cal_work_has_landed(w)) cal_work_rest_after_hit(w, t->v);
         if (struck) return again(t, cal_work_after_hit(w, t->time, t->h));
     }
     // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
@@ -255,12 +255,11 @@ static decision try_whole(trial* t) {
 // Of a large group of which few move, these are followed, and what stays is fixed to them.
 static decision narrow(trial* t) {
     cal_group_work* w = t->w;
-    if (w->few || w->follows || w->varies || t->still || t->paused) return OPEN;
-    if (!cal_work_few_move(w, t->v, t->h, false)) {
-        if (!t->jumps || !cal_work_few_move(w, t->v, t->h, true)) return OPEN;
-        cal_whole_solve(w, t->v, t->h, true);
-        if (!cal_work_few_move(w, t->v, t->h, false)) return OPEN;
-    }
+    if (w->few || w->follows || w->varies || t->still) return OPEN;
+    const int roughly = cal_work_count_moving(w, t->v, t->h, true);
+    if (roughly == 0 || roughly > CAL_SMOOTH_UNITS) return OPEN;
+    if (cal_work_count_moving(w, t->v, t->h, false) != roughly) cal_whole_solve(w, t->v, t->h, true);
+    if (cal_work_count_moving(w, t->v, t->h, false) > CAL_SMOOTH_UNITS) return OPEN;
     cal_work_remember(w, t->h);
     for (int i = 0; i < w->group->unit_count; i++)
         if (w->rests[i])

@@ -139,12 +139,12 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);
-// After a whole solution, which may be a rough one: of a large group, whether few move, whom smooth steps and impacts at times of their own are for,
-// as in a small group; and whether the last step ended where something of such closed, so that this one begins with an impact of all (group_few.c).
-bool cal_work_few_move(cal_group_work* work, const double* v, double h, bool roughly);
+// After a whole solution, which may be a rough one: of a large group, how many move; where they are few, smooth steps and impacts at times of their own
+// are for them, as in a small group. And whether the last step ended where something of such closed, so that this one begins with an impact of all (group_few.c).
+int cal_work_count_moving(cal_group_work* work, const double* v, double h, bool roughly);
 // After that impact: what rested before it, and has no more speed than impacts are solved to, rests.
 void cal_work_rest_after_hit(const cal_group_work* work, double* v);
-void cal_work_keep_few(cal_group_work* work);
+void cal_work_keep_landing(cal_group_work* work);
 bool cal_work_has_landed(const cal_group_work* work);
 // Whether a contact ends the step where it closes, and is hit there: any in small groups of free bodies, and elsewhere those that are elastic, which lose
 // nothing.
