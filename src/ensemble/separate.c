@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
+#include "ensemble/image.h"
 #include "simulation/sim.h"
 
 // What the user's callback is called with: it may ask whose forces it shall give.
