@@ -343,6 +343,34 @@ static void test_nothing_of_another_run(void** state) {
     cal_model_destroy(model);
 }
 
+// Numbers that were in use are so in a fork, too: what comes next has the same id in both, and the id of what is gone is nobody's.
+static void test_numbers_in_use(void** state) {
+    (void)state;
+    cal_model* model = make_triangle();
+    cal_error error = {CAL_OK, ""};
+    cal_sim *sim = make(model, NULL), *fork = NULL;
+    advance(sim, 0.1);
+    cal_world_body_def def = cal_default_world_body_def();
+    def.position[0] = 50.0, def.position[2] = 5.0;
+    const cal_body_id gone = cal_test_add(cal_sim_world(sim), &def, CAL_SPHERE, 0.1, 0.0, 0.0);
+    advance(sim, 0.2);
+    assert_int_equal(cal_world_remove_body(cal_sim_world(sim), gone, &error), CAL_OK);
+    if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_world* const worlds[] = {cal_sim_world(sim), cal_sim_world(fork)};
+    assert_int_equal(cal_world_body_count(worlds[1]), cal_world_body_count(worlds[0]));
+    cal_body_id next[2];
+    for (int i = 0; i < 2; i++) {
+        next[i] = cal_test_add(worlds[i], &def, CAL_SPHERE, 0.1, 0.0, 0.0);
+        assert_int_equal(cal_world_get_body(worlds[i], gone, NULL, NULL, NULL, NULL), CAL_BAD_ARGUMENT);
+    }
+    assert_memory_equal(&next[0], &next[1], sizeof next[0]);
+    const trace expected = follow(sim, 0.2, 0.6), got = follow(fork, 0.2, 0.6);
+    expect_same(&expected, &got, "a fork to which a body comes", 0.2);
+    cal_sim_destroy(sim);
+    cal_sim_destroy(fork);
+    cal_model_destroy(model);
+}
+
 // A scene that was made by hand, with callbacks and driven bodies: back in the same simulation.
 static void try_scene(const char* specification) {
     cal_error error = {CAL_OK, ""};
@@ -546,6 +574,7 @@ int main(void) {
         cmocka_unit_test(test_without_events),
         cmocka_unit_test(test_what_was_set),
         cmocka_unit_test(test_nothing_of_another_run),
+        cmocka_unit_test(test_numbers_in_use),
         cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_events_are_kept),
         cmocka_unit_test(test_refused),

@@ -500,5 +500,5 @@ const cal_ensemble_ops cal_ensemble_lockstep = {.create = create,
                                                 .takes_steps = true,
                                                 .image_size = image_size,
                                                 .store = store,
-                                                .is_sound = cal_lane_images_are_sound,
+                                                .is_sound = cal_lane_image_is_sound,
                                                 .load = load};

@@ -45,6 +45,7 @@ static cal_status begin(cal_resident_job* r) {
     cal_status status = CAL_OK;
     if (!choose(r, begins, &status)) return status;
     status = cal_resident_send(r);
+    if (!status && own->ends) status = cal_resident_batch(ensemble)->begin_held(own->batch, ensemble->time);
     if (!status) status = cal_resident_batch(ensemble)->begin(own->batch, &settings, ensemble->time);
     for (int i = 0; !status && i < r->count; i++) {
         if (!own->chosen[i]) continue;
@@ -124,6 +125,8 @@ static cal_status show(cal_resident_job* r) {
     cal_status status = CAL_OK;
     if (!choose(r, lives, &status)) return status;
     status = batch->interpolate(r->own->batch, r->job->ops, NULL, r->job->time);
+    if (!status && r->own->ends) status = batch->close(r->own->batch, r->job->time);
+    if (!status && r->own->ends) status = cal_resident_take_ends(r);
     if (!status) status = batch->read(r->own->batch, CAL_BATCH_Y, r->own->y);
     for (int i = 0; !status && i < r->count; i++)
         if (cal_resident_is_live(r, i)) show_one(r, i);
@@ -146,6 +149,7 @@ cal_status cal_resident_steer(cal_resident_job* r) {
     for (int i = 0; !status && i < r->count; i++)
         if (cal_resident_is_live(r, i)) count(r, i, &before[i]);
     cal_free(before);
+    if (!status && own->ends) status = cal_resident_take_ends(r);
     if (!status) status = fail_some(r);
     return status ? status : show(r);
 }

@@ -289,6 +289,7 @@ cal_status cal_system_begin_account(cal_system* system) {
 cal_status cal_system_balance(cal_system* system, cal_energy_balance* out) {
     cal_reading now;
     if (!out) return CAL_BAD_ARGUMENT;
+    if (system->account.begun == CAL_ACCOUNT_NONE) return CAL_NOT_AVAILABLE;
     cal_status status = cal_system_begin_account(system);
     if (!status) status = read_now(system, &now);
     if (!status) cal_account_read(&system->account, &now, out);
