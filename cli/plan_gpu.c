@@ -61,8 +61,10 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
 // Prices are within a quarter of what was measured (tests/test_modelled.c): a smaller gain may be none.
 static const double SURE_GAIN = 1.25;
 
-double cal_assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
-                         cal_gpu_price* assembly) {
+// How much less time an evaluation of one model takes by assembly than by aba on such a GPU, by price; 0: no less, beyond what prices are known to.
+// assembly: its price.
+static double assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
+                            cal_gpu_price* assembly) {
     // Models that assembly is not for, because of their constraints or of bodies without inertia, have nothing to compare with.
     cal_error unused = {CAL_OK, ""};
     if (cal_price_gpu_assembly(model, NULL, gpu, assembly, &unused) || assembly->heights == 0) return 0.0;
@@ -75,7 +77,7 @@ const char* cal_algorithm_of(const cal_model* model) {
     cal_gpu_price aba, assembly;
     cal_error unused = {CAL_OK, ""};
     const cal_status status = cal_price_gpu(model, 1, &gpu, &aba, &unused);
-    return !status && cal_assembly_gain(model, &gpu, &aba, &assembly) > 0.0 ? "assembly" : "aba";
+    return !status && assembly_gain(model, &gpu, &aba, &assembly) > 0.0 ? "assembly" : "aba";
 }
 
 // What was found: of the algorithm that was asked for, or of aba, and then of assembly where that is faster.
@@ -149,7 +151,7 @@ static cal_status find_prices(const cal_gpu_question* q, const cal_gpu_def* gpu,
     if (out->assembles) return cal_price_gpu_assembly(q->model, q->schedule, gpu, &out->price, error);
     const cal_status status = cal_price_gpu(q->model, q->instances, gpu, &out->price, error);
     if (status || q->algorithm || q->instances > 1) return status;
-    out->gain = cal_assembly_gain(q->model, gpu, &out->price, &out->other);
+    out->gain = assembly_gain(q->model, gpu, &out->price, &out->other);
     return CAL_OK;
 }
 

@@ -366,7 +366,7 @@ typedef struct cal_contact_point {
 /// of an eighth of the interval between group checks from here on: at rest they carry the weight. Writes at most capacity of them
 /// (out may be NULL where it is 0); *count: how many there are. CAL_NOT_AVAILABLE with the "penalty" integrator.
 cal_status cal_world_contacts(cal_world* world, cal_contact_point* out, int capacity, int* count, cal_error* error);
-/// The same of a simulation; one without events has none.
+/// The same of a simulation, whose bodies are the model's by cal_sim_body_of; one without events has none.
 cal_status cal_sim_contacts(cal_sim* sim, cal_contact_point* out, int capacity, int* count, cal_error* error);
 
 // --- Scenes -------------------------------------------------------------------------------------------------------------
