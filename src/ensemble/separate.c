@@ -104,13 +104,14 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     const cal_sim_def* def = &ensemble->def.sim;
     const bool events = def->contact && cal_model_can_touch(ensemble->model);
     const bool alike = !events && !def->machine && cal_find_solver(def->solver);
-    own->sim_count = alike && ensemble->workers < share ? ensemble->workers : share;
+    // Which way it is does not depend on how many there are here: images are alike on all machines, also where a process has no share.
+    own->sim_count = alike ? ensemble->workers : share;
     own->sims = cal_allocate((size_t)own->sim_count, sizeof *own->sims);
     own->callers = cal_allocate((size_t)own->sim_count, sizeof *own->callers);
     if (!own->sims || !own->callers) return CAL_NO_MEMORY;
     cal_status status = CAL_OK;
     for (int i = 0; i < own->sim_count && !status; i++) status = create_sim(ensemble, i, error);
-    return !status && own->sim_count < share ? create_memories(ensemble) : status;
+    return !status && alike ? create_memories(ensemble) : status;
 }
 
 // With events a look at q and v takes memory.
