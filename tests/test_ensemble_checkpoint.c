@@ -108,39 +108,6 @@ static void expect_continuation(const kind* k, cal_machine* threads) {
     remove(path);
 }
 
-// Also where there are as many workers as instances.
-static void few_go_on_anywhere(void** unused) {
-    (void)unused;
-    char path[CAL_TEST_PATH];
-    cal_test_path(path, "few.cal");
-    cal_model* model = cal_test_model("fivebar");
-    cal_threads_def workers = cal_default_threads_def();
-    cal_ensemble_def def = cal_default_ensemble_def();
-    cal_machine* threads = NULL;
-    cal_error error = {CAL_OK, ""};
-    workers.workers = 3;
-    def.count = 2;
-    def.spread = 0.01;
-    def.sim.solver = "gear";
-    assert_int_equal(cal_machine_threads(&workers, &threads, NULL), CAL_OK);
-    for (int i = 0; i < 2; i++) {
-        cal_ensemble* both[2];
-        for (int k = 0; k < 2; k++) {
-            def.machine = k == i ? threads : NULL;
-            assert_int_equal(cal_ensemble_create_def(model, &def, &both[k], NULL), CAL_OK);
-        }
-        advance(both[0], 0.01);
-        save(both[0], path);
-        if (cal_ensemble_load(both[1], path, &error)) fail_msg("%s", error.text);
-        for (int k = 0; k < 2; k++) advance(both[k], 0.02);
-        assert_true(cal_ensemble_hash(both[0]) == cal_ensemble_hash(both[1]));
-        for (int k = 0; k < 2; k++) cal_ensemble_destroy(both[k]);
-    }
-    cal_machine_destroy(threads);
-    cal_model_destroy(model);
-    remove(path);
-}
-
 static void all_go_on_to_the_same_bits(void** unused) {
     (void)unused;
     cal_threads_def def = cal_default_threads_def();
@@ -309,10 +276,43 @@ static void damaged_files_harm_nobody(void** unused) {
     remove(path);
 }
 
+// How many workers there are changes no file: not where each of them has an instance alone, either.
+static void few_go_on_with_any_workers(void** unused) {
+    (void)unused;
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "few.cal");
+    cal_model* model = cal_test_model("fivebar");
+    cal_machine* threads = NULL;
+    cal_threads_def two_threads = cal_default_threads_def();
+    two_threads.workers = 2;
+    assert_int_equal(cal_machine_threads(&two_threads, &threads, NULL), CAL_OK);
+    for (int count = 1; count <= 2; count++) {
+        cal_ensemble_def def = cal_default_ensemble_def();
+        cal_ensemble *one, *two;
+        cal_error error = {CAL_OK, ""};
+        def.count = count;
+        def.sim.solver = "gear";
+        assert_int_equal(cal_ensemble_create_def(model, &def, &one, NULL), CAL_OK);
+        def.machine = threads;
+        assert_int_equal(cal_ensemble_create_def(model, &def, &two, NULL), CAL_OK);
+        advance(two, 0.01);
+        save(two, path);
+        if (cal_ensemble_load(one, path, &error)) fail_msg("%s", error.text);
+        advance(one, 0.02);
+        advance(two, 0.02);
+        assert_true(cal_ensemble_hash(one) == cal_ensemble_hash(two));
+        cal_ensemble_destroy(one);
+        cal_ensemble_destroy(two);
+    }
+    cal_machine_destroy(threads);
+    cal_model_destroy(model);
+    remove(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_go_on_to_the_same_bits), cmocka_unit_test(few_go_on_anywhere),
-        cmocka_unit_test(those_that_rest_go_on_resting), cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(all_go_on_to_the_same_bits), cmocka_unit_test(those_that_rest_go_on_resting),
+        cmocka_unit_test(few_go_on_with_any_workers), cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(damaged_files_harm_nobody)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,3 +24,5 @@ typedef struct cal_lane_image {
 cal_lane_image cal_lane_image_of(const cal_model* model);
 // Whether it is one of an instance with such a row.
 bool cal_lane_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row);
+// The same of the memory of a system, which the simulation then has.
+bool cal_ensemble_memory_is_sound(cal_sim* sim, const double* image, size_t words, const double* row);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
+#include "ensemble/image.h"
 #include "simulation/sim.h"
 
 // What the user's callback is called with: it may ask whose forces it shall give.
@@ -104,8 +105,9 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     const cal_sim_def* def = &ensemble->def.sim;
     const bool events = def->contact && cal_model_can_touch(ensemble->model);
     const bool alike = !events && !def->machine && cal_find_solver(def->solver);
-    // Which way it is does not depend on how many there are here: images are alike on all machines, also where a process has no share.
-    own->sim_count = alike ? ensemble->workers : share;
+    // A process without an instance has one simulation, too: it says what a memory is.
+    const int turns = ensemble->workers < share || share < 1 ? ensemble->workers : share;
+    own->sim_count = alike ? turns : share;
     own->sims = cal_allocate((size_t)own->sim_count, sizeof *own->sims);
     own->callers = cal_allocate((size_t)own->sim_count, sizeof *own->callers);
     if (!own->sims || !own->callers) return CAL_NO_MEMORY;
@@ -192,10 +194,15 @@ static cal_status store(cal_ensemble* ensemble, double* images) {
     return CAL_OK;
 }
 
-static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
-    cal_sim* sim = ensemble->separate->sims[0]; // of a worker: whoever is next enters it anew
-    if (cal_system_load(sim->system, image, ensemble->separate->size * sizeof *image)) return false;
+bool cal_ensemble_memory_is_sound(cal_sim* sim, const double* image, size_t words, const double* row) {
+    if (cal_system_load(sim->system, image, words * sizeof *image)) return false;
     return row[CAL_ROW_STATUS] != (double)CAL_OK || cal_sim_time(sim) == row[CAL_ROW_TIME];
+}
+
+// Of a worker: whoever is next enters it anew.
+static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
+    const struct cal_separate* own = ensemble->separate;
+    return cal_ensemble_memory_is_sound(own->sims[0], image, own->size, row);
 }
 
 static cal_status load(cal_ensemble* ensemble, const double* images) {
@@ -203,10 +210,15 @@ static cal_status load(cal_ensemble* ensemble, const double* images) {
     for (int i = ensemble->first; ensemble->accounts && i < ensemble->end; i++) {
         cal_energy_balance balance;
         cal_sim* sim = enter(ensemble, 0, i);
-        if (sim && cal_sim_balance(sim, &balance) == CAL_OK) cal_ensemble_show_balance(ensemble, i, &balance);
+        const cal_status status = sim ? cal_sim_balance(sim, &balance) : CAL_NO_MEMORY;
+        if (!status) cal_ensemble_show_balance(ensemble, i, &balance);
+        // A device keeps no accounts: what comes from there has none from then on.
+        if (status == CAL_NOT_AVAILABLE) ensemble->accounts = false;
     }
     return CAL_OK;
 }
+
+static bool depends_on_lanes(const cal_ensemble* ensemble) { return takes_turns(ensemble); }
 
 static cal_sim* sim_of(const cal_ensemble* ensemble, int instance) {
     return takes_turns(ensemble) ? NULL : ensemble->separate->sims[instance - ensemble->first];
@@ -219,6 +231,7 @@ const cal_ensemble_ops cal_ensemble_separate = {.create = create,
                                                 .drive = drive,
                                                 .run = run,
                                                 .image_size = image_size,
+                                                .depends_on_lanes = depends_on_lanes,
                                                 .store = store,
                                                 .is_sound = is_sound,
                                                 .load = load,

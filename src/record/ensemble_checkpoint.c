@@ -38,11 +38,10 @@ static cal_status check(const cal_ensemble* e, const char* path, const char* fun
     if (!e || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: ensemble and path must not be NULL", function);
     const cal_status still = cal_check_not_advancing(&e->advancing, function, error);
     if (still) return still;
-    if (are_simulations(e) ? has_ranks(e) : image_size(e) == 0)
+    if (are_simulations(e) && has_ranks(e))
         return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "an ensemble %s cannot be saved in a checkpoint, or continue from one",
-                        are_simulations(e) ? "on ranks whose instances are simulations of their own"
-                                           : "in a device's memory with loops or variable steps");
+                        "an ensemble on ranks whose instances are simulations of their own cannot be saved in a "
+                        "checkpoint, or continue from one; use machine threads");
     return CAL_OK;
 }
 
@@ -55,8 +54,7 @@ static identity identify(const cal_ensemble* e) {
                     .q_count = e->model->q_count,
                     .v_count = e->model->v_count,
                     .image = (int64_t)image_size(e),
-                    // What takes turns is in the order of lanes.
-                    .lanes = e->ops->sim && image_size(e) > 0 ? e->engine->lanes : 0};
+                    .lanes = e->ops->depends_on_lanes && e->ops->depends_on_lanes(e) ? e->engine->lanes : 0};
     memcpy(own.kind, KIND, sizeof own.kind);
     snprintf(own.version, TEXT, "%s", cal_version());
     snprintf(own.solver, TEXT, "%s", e->solver ? e->solver->name : "bdf");
