@@ -124,7 +124,6 @@ typedef struct run_def {
 // What a run ends with: its hash. passed: how many singular positions, may be NULL.
 static uint64_t run(const cal_model* model, const run_def* how, cal_machine* machine, const char* name, int* passed) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_error error;
     def.solver = how->solver;
     def.stabilize = how->stabilize;
@@ -132,7 +131,7 @@ static uint64_t run(const cal_model* model, const run_def* how, cal_machine* mac
     def.relative = def.absolute = how->tolerance;
     def.step = how->step;
     def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", name, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, how->time, &error)) fail_msg("%s with %s: %s", name, how->solver, error.text);
     cal_constraint_report report;
     assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
