@@ -164,6 +164,9 @@ cal_status cal_device_open(int index, cal_device** out, cal_error* error) {
     *out = NULL;
     int count = 0;
     cudaError_t result = cudaGetDeviceCount(&count);
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) // which count takes for one that is too old
+        return cal_fail(error, CAL_NOT_AVAILABLE, "there is no CUDA device here: no NVIDIA driver is installed");
     if (result != cudaSuccess || count == 0)
         return fail(error, CAL_NOT_AVAILABLE, "there is no CUDA device here",
                     result != cudaSuccess ? result : cudaErrorNoDevice);
