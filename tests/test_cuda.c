@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "calder/calder_cuda.h"
 #include "calder/calder_read.h"
-#include "calder/calder_record.h"
 #include "cuda/device_plan.h"
 #include "place.h"
 #include "support.h"
@@ -28,14 +27,13 @@ static cal_machine* make_machine(void) {
 static uint64_t simulate(const cal_model* model, const char* algorithm, const char* schedule, const char* solver,
                          cal_machine* machine, bool pushed) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_error error = {CAL_OK, ""};
     def.algorithm = algorithm;
     def.schedule = schedule;
     def.solver = solver;
     def.contact = false;
     def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", solver, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (pushed)
         assert_int_equal(
             cal_sim_push(sim, 1, (double[3]){0.3, 0.1, 0.2}, (double[3]){0.1, 0.0, 0.2}, (double[3]){0.0, 0.1, 0.0}),

@@ -1,7 +1,6 @@
 // Parts of a set of constraints (constraint_parts.h).
 #include "constraint/constraint_parts.h"
 #include "constraint/chains.h"
-#include "constraint/constraint_matrix.h"
 #include "constraint/directions.h"
 #include <stddef.h>
 

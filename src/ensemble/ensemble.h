@@ -70,7 +70,7 @@ typedef struct cal_ensemble_ops {
     bool (*depends_on_lanes)(
         const cal_ensemble* ensemble); // whether they are of the engine's lanes alone; NULL: they are not
     cal_status (*store)(cal_ensemble* ensemble, double* images);
-    bool (*is_sound)(const cal_ensemble* ensemble, const double* images);
+    bool (*is_sound)(const cal_ensemble* ensemble, const double* image, const double* row); // of one instance
     cal_status (*load)(cal_ensemble* ensemble, const double* images);
     cal_sim* (*sim)(const cal_ensemble* ensemble, int instance);
 } cal_ensemble_ops;

@@ -6,13 +6,11 @@
 // instances an evaluation is about is chosen by clock: those that have arrived keep what they have. Nothing is put back.
 //
 // What the rows show is read from the device at the end of a job.
-#include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
 #include "ensemble/image.h"
 #include "ensemble/resident.h"
 #include "plan/plan.h"
-#include "simulation/sim.h"
 #include "solver/vectors.h"
 
 enum { VECTORS = CAL_ONE_STEP_OWN + 3 }; // of fixed steps
@@ -270,23 +268,6 @@ static cal_status take_steps(cal_resident_job* r) {
 
 // --- What comes of it --------------------------------------------------------------------------------------------------
 
-int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes) {
-    const cal_model* model = r->ensemble->model;
-    const cal_layout* layout = r->own->plan->layout;
-    const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count;
-    const int32_t* v = layout->v_position + (size_t)lane * (size_t)model->v_count;
-    for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        double sum = 0.0; // stays zero while all are finite
-        for (int i = node->first_q; i < node->first_q + cal_kind_q(node->kind); i++)
-            sum += 0.0 * y[q[i]] + 0.0 * slopes[q[i]];
-        for (int i = node->first_v; i < node->first_v + cal_kind_v(node->kind); i++)
-            sum += 0.0 * y[v[i]] + 0.0 * slopes[v[i]];
-        if (!(sum == 0.0)) return n;
-    }
-    return -1;
-}
-
 // finite: all of the group's instances are.
 static void show_instance(cal_resident_job* r, int i, bool finite) {
     const int instance = r->ensemble->first + i;
@@ -294,7 +275,7 @@ static void show_instance(cal_resident_job* r, int i, bool finite) {
     const size_t at = cal_resident_group(r->ensemble, instance, &lane) * r->own->y_stride;
     const double* y = r->own->y + at;
     cal_clock_show(&r->own->clocks[r->own->clock_of[i]], r->job, r->ensemble, instance, r->own->plan->layout, lane, y,
-                   finite ? -1 : cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
+                   finite ? -1 : cal_layout_find_not_finite(r->own->plan->layout, lane, y, r->own->slopes + at));
 }
 
 cal_status cal_resident_choose_clock(cal_resident_job* r, int clock) {
@@ -440,9 +421,9 @@ static size_t image_size(const cal_ensemble* ensemble) {
 
 static bool depends_on_lanes(const cal_ensemble* ensemble) { return ensemble->resident->host != NULL; }
 
-static bool are_sound(const cal_ensemble* ensemble, const double* images) {
-    return ensemble->resident->host ? cal_resident_images_are_sound(ensemble, images)
-                                    : cal_lane_images_are_sound(ensemble, images);
+static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
+    return ensemble->resident->host ? cal_resident_image_is_sound(ensemble, image, row)
+                                    : cal_lane_image_is_sound(ensemble, image, row);
 }
 
 static cal_status store(cal_ensemble* ensemble, double* images) {
@@ -522,7 +503,7 @@ static cal_status load(cal_ensemble* ensemble, const double* images) {
 }
 
 #define IMAGES                                                                                                         \
-    .image_size = image_size, .depends_on_lanes = depends_on_lanes, .store = store, .is_sound = are_sound, .load = load
+    .image_size = image_size, .depends_on_lanes = depends_on_lanes, .store = store, .is_sound = is_sound, .load = load
 const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .destroy = destroy,
                                                 .start = start,

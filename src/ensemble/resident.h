@@ -44,15 +44,13 @@ static inline bool cal_resident_is_live(const cal_resident_job* r, int i) {
 size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane);
 // The device's y with the rows of the instances that are chosen.
 cal_status cal_resident_send(cal_resident_job* r);
-// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
-int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes);
 
 // Those whose clock has this image (image.h) share one.
 int cal_resident_find_clock(const cal_ensemble* ensemble, const double* image);
 
 // --- Images (resident_image.c) -------------------------------------------------------------------------------------------
 cal_status cal_resident_create_host(cal_ensemble* ensemble, cal_error* error);
-bool cal_resident_images_are_sound(const cal_ensemble* ensemble, const double* images);
+bool cal_resident_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row);
 cal_status cal_resident_store(cal_ensemble* ensemble, double* images);
 cal_status cal_resident_load(cal_ensemble* ensemble, const double* images);
 

@@ -1,6 +1,5 @@
 // Instances with constraints in the memory of a device (resident.c): what the host does for them. Each has a set of constraints there, and is
 // evaluated, closed and watched there (cuda/loops.cu); one that cannot go on rests, and its line says why.
-#include "base/error.h"
 #include "constraint/closing.h"
 #include "constraint/constraint_parts.h"
 #include "ensemble/resident.h"

@@ -25,12 +25,9 @@ cal_status cal_resident_create_host(cal_ensemble* ensemble, cal_error* error) {
     return CAL_OK;
 }
 
-bool cal_resident_images_are_sound(const cal_ensemble* ensemble, const double* images) {
+bool cal_resident_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
     const struct cal_resident* own = ensemble->resident;
-    bool good = true;
-    for (int i = ensemble->first; i < ensemble->end && good; i++, images += own->image)
-        good = cal_system_load(own->host->system, images, own->image * sizeof *images) == CAL_OK;
-    return good;
+    return cal_ensemble_memory_is_sound(own->host, image, own->image, row);
 }
 
 // What a device has of all instances, here.

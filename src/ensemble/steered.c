@@ -3,7 +3,6 @@
 // that needs many steps holds nobody's size of step.
 //
 // When steps begin and end is as in a simulation by itself, and so are the bits.
-#include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
 #include "ensemble/resident.h"
@@ -100,7 +99,7 @@ static cal_status fail_some(cal_resident_job* r) {
         int lane;
         const size_t at = cal_resident_group(r->ensemble, r->ensemble->first + i, &lane) * own->y_stride;
         fail(r, i, (cal_status)own->own_clocks[i].status,
-             cal_resident_find_not_finite(r, lane, own->y + at, own->slopes + at));
+             cal_layout_find_not_finite(own->plan->layout, lane, own->y + at, own->slopes + at));
     }
     return status;
 }
@@ -110,7 +109,7 @@ static void show_one(cal_resident_job* r, int i) {
     const int instance = ensemble->first + i;
     int lane;
     const double* y = r->own->y + cal_resident_group(ensemble, instance, &lane) * r->own->y_stride;
-    const int node = cal_resident_find_not_finite(r, lane, y, y);
+    const int node = cal_layout_find_not_finite(r->own->plan->layout, lane, y, y);
     if (node >= 0) {
         fail(r, i, CAL_NOT_FINITE, node);
         return;

@@ -2,13 +2,11 @@
 //
 // Passes sum up what joint forces do. What all processors know beside that is added here: constraints, whose forces are among the
 // joints', and pushes.
-#include "base/error.h"
 #include "base/memory.h"
 #include "math/power.h"
 #include "base/random.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
-#include "pass/joint_power.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>
