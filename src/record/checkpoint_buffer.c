@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { WORD = CAL_WORD, CHUNK = 1024 };
 // The last letter is that of the processor: words that hold several small numbers, as the solvers' do, mean the same where the order of
