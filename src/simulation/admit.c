@@ -161,8 +161,8 @@ static cal_status look_at_listed(cal_world* world, bool move, int round, const c
             continue;
         }
         bool moved = true;
-        cal_status done = move ? part_pair(world, pair, &gap, PARTED * size + depth, round < ROUNDS_BY_MASS, &moved, error)
-                               : CAL_OK;
+        cal_status done =
+            move ? part_pair(world, pair, &gap, PARTED * size + depth, round < ROUNDS_BY_MASS, &moved, error) : CAL_OK;
         const bool ignored = done == CAL_OK && !moved && may_overlap(world, pair);
         if (ignored) done = cal_world_ignore_overlap(world, i, depth, error);
         if (done != CAL_OK) return done;

@@ -258,10 +258,11 @@ typedef struct horizon {
 static double boxes_end(const cal_world* world, const cal_pair* p, double time) {
     double end = (double)INFINITY;
     for (int i = 0; i < 2; i++) {
-        const int component = cal_body_component(world, p->body[i], time);
+        const int own = world->bodies[p->body[i]].component;
         end = fmin(end, *cal_body_presence(world, p->body[i]).box_end);
-        if (component >= 0 && world->components[component].ops->stepped)
-            end = fmin(end, cal_group_horizon(world, component));
+        if (own < 0 || !cal_component_is_fused(&world->components[own])) continue;
+        const int component = cal_body_component(world, p->body[i], time);
+        if (component != own) end = fmin(end, cal_group_horizon(world, component));
     }
     return end;
 }
@@ -316,7 +317,8 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
     const bool waits = world->domain != CAL_DOMAIN_BORDER;
     for (double from = h->exact ? time : cal_search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
-        const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, waits ? &clear : NULL, error);
+        const cal_status status =
+            cal_find_hit(world, p, from, fmin(h->end, change), &hit, waits ? &clear : NULL, error);
         if (status != CAL_OK) return status;
         if (waits && !(hit.time < (double)INFINITY) && clear < fmin(h->end, change)) {
             *out = (cal_prediction){.time = clear, .open = true};
