@@ -403,6 +403,21 @@ static void a_slight_overlap_is_a_start(void** state) {
     cal_world_destroy(world);
 }
 
+// What is light between a floor and what is heavy is not parted from the one into the other without end. It was refused after 2000 attempts.
+static void what_is_light_is_parted_from_both(void** state) {
+    (void)state;
+    cal_world_def def = cal_default_world_def();
+    memset(def.gravity, 0, sizeof def.gravity);
+    cal_world* world = cal_test_world(&def);
+    cal_test_add_floor(world);
+    const cal_body_id light = add_ball(world, "light", 0.0, 1e-3 - 5e-10, 1e-3),
+                      heavy = add_ball(world, "heavy", 0.0, 2e-3 + 0.1 - 1e-9, 0.1);
+    cal_test_advance(world, 1.0);
+    cal_test_expect_below(fabs(height(world, light) - 1e-3), 1e-8, "height", "a light ball");
+    cal_test_expect_below(fabs(height(world, heavy) - 0.102), 1e-8, "height", "a heavy ball");
+    cal_world_destroy(world);
+}
+
 // With `separate` what is new moves, and what was there does not; a wall through something that moves is refused.
 static void or_moved_apart(void** state) {
     (void)state;
@@ -791,6 +806,7 @@ int main(void) {
                                        cmocka_unit_test(a_callback_may_not),
                                        cmocka_unit_test(inside_another_it_is_refused),
                                        cmocka_unit_test(a_slight_overlap_is_a_start),
+                                       cmocka_unit_test(what_is_light_is_parted_from_both),
                                        cmocka_unit_test(or_moved_apart),
                                        cmocka_unit_test(before_the_first_advance),
                                        cmocka_unit_test(rollbacks_change_nothing),

@@ -263,8 +263,8 @@ typedef struct cal_world_event {
 bool cal_world_next_event(cal_world* world, cal_world_event* out);
 void cal_world_keep_events(cal_world* world, bool keep); ///< not kept unless asked for
 
-/// What happened so far. A discontinuity is a collision or a change of a contact group; integrations are intervals given to an
-/// integrator, weighted with bodies where it says so.
+/// What was computed so far, with what rollbacks have taken back: what stays is in the log (cal_world_next_event). A discontinuity is a collision or a
+/// change of a contact group; integrations are intervals given to an integrator, weighted with bodies where it says so.
 typedef struct cal_world_report {
     double time;
     int moving; ///< bodies that have states: free ones and links

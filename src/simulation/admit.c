@@ -28,7 +28,9 @@
 #define PARTED 1e-6
 static const double fall_between_checks = 0.05; // of a size
 #define CHECKS_PER_SECOND 100.0
-enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
+// After so many rounds masses do not count: what is light between two that are heavier would be parted from the one into the other, as often as the ratio
+// of their masses.
+enum { ROUNDS_BY_MASS = 100, MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
 
@@ -70,13 +72,13 @@ static bool may_overlap(const cal_world* world, const cal_pair* pair) {
     return true;
 }
 
-// Moves two bodies apart, the lighter one further; a link takes its multibody along. moved: not both are held by the ground.
-static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by, bool* moved,
-                            cal_error* error) {
+// Moves two bodies apart, by mass the lighter one further; a link takes its multibody along. moved: not both are held by the ground.
+static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by, bool by_mass,
+                            bool* moved, cal_error* error) {
     double share[2];
     for (int i = 0; i < 2; i++) {
         const double mass = loose_mass(world, pair->body[i]);
-        share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
+        share[i] = mass > 0.0 ? 1.0 / (by_mass ? mass : 1.0) : 0.0;
     }
     const double sum = share[0] + share[1];
     char names[2][64];
@@ -137,8 +139,8 @@ static numbered_pair* list_new(cal_world* world, int* count) {
 }
 
 // looks: at all pairs, before anybody was moved; may be NULL.
-static cal_status look_at_listed(cal_world* world, bool move, const cal_first_look* looks, const numbered_pair* list,
-                                 int count, overlaps* found, cal_error* error) {
+static cal_status look_at_listed(cal_world* world, bool move, int round, const cal_first_look* looks,
+                                 const numbered_pair* list, int count, overlaps* found, cal_error* error) {
     for (int k = 0; k < count; k++) {
         const int i = list[k].pair;
         const cal_pair* pair = &world->table.pairs[i];
@@ -159,7 +161,8 @@ static cal_status look_at_listed(cal_world* world, bool move, const cal_first_lo
             continue;
         }
         bool moved = true;
-        cal_status done = move ? part_pair(world, pair, &gap, PARTED * size + depth, &moved, error) : CAL_OK;
+        cal_status done =
+            move ? part_pair(world, pair, &gap, PARTED * size + depth, round < ROUNDS_BY_MASS, &moved, error) : CAL_OK;
         const bool ignored = done == CAL_OK && !moved && may_overlap(world, pair);
         if (ignored) done = cal_world_ignore_overlap(world, i, depth, error);
         if (done != CAL_OK) return done;
@@ -172,14 +175,14 @@ static cal_status look_at_listed(cal_world* world, bool move, const cal_first_lo
     return CAL_OK;
 }
 
-static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
-                                    cal_error* error) {
+static cal_status look_for_overlaps(cal_world* world, bool move, int round, const cal_first_look* looks,
+                                    overlaps* found, cal_error* error) {
     int count;
     *found = (overlaps){0};
     numbered_pair* list = list_new(world, &count);
     if (list == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
-    const cal_status status = look_at_listed(world, move, looks, list, count, found, error);
+    const cal_status status = look_at_listed(world, move, round, looks, list, count, found, error);
     cal_free(list);
     return status;
 }
@@ -235,7 +238,7 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     for (int round = 0;; round++) {
         const bool move = world->def.separate || round > 0;
         cal_first_look* looks = cal_look_first(world, false);
-        cal_status status = look_for_overlaps(world, move, looks, &found, error);
+        cal_status status = look_for_overlaps(world, move, round, looks, &found, error);
         cal_free(looks);
         if (status != CAL_OK || found.count + found.slight == 0) return status;
         const bool refused = (!move && found.count > 0) || found.stuck > 0;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/motion/free_body.h"
@@ -252,8 +253,18 @@ typedef struct horizon {
     bool last;
 } horizon;
 
-static double boxes_end(const cal_world* world, const cal_pair* p) {
-    return fmin(*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end);
+// Until when both are in their boxes, and it is known where they go. A group that was taken back says so of its members' boxes when its turn comes
+// (contact/fusion.c), but what others did since is looked at before that, and their search begins with the piece of motion that its newest state is in.
+static double boxes_end(const cal_world* world, const cal_pair* p, double time) {
+    double end = (double)INFINITY;
+    for (int i = 0; i < 2; i++) {
+        const int own = world->bodies[p->body[i]].component;
+        end = fmin(end, *cal_body_presence(world, p->body[i]).box_end);
+        if (own < 0 || !cal_component_is_fused(&world->components[own])) continue;
+        const int component = cal_body_component(world, p->body[i], time);
+        if (component != own) end = fmin(end, cal_group_horizon(world, component));
+    }
+    return end;
 }
 
 // How far ahead a search is worth its looks; balls take few. What has gone on for a while is likely to go on for as long again, and what was hit a moment ago is
@@ -274,7 +285,7 @@ static double worth_looking(const cal_world* world, const cal_pair* p, double ti
 // what falls side by side stays so for ever, but for rounding, and each piece of it (motion/search.c) takes a look.
 static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, double time, const double overlap[2],
                                   bool boxed) {
-    horizon h = {.clear = overlap[0], .end = boxes_end(world, p)};
+    horizon h = {.clear = overlap[0], .end = boxes_end(world, p, time)};
     const bool parts = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
     const double most = h.end + MOST_BOXES * CAL_LONGEST_BOX * world->window;
     h.last = parts && overlap[1] < most;
@@ -285,7 +296,7 @@ static horizon horizon_of_overlap(const cal_world* world, const cal_pair* p, dou
 }
 
 static horizon horizon_of(const cal_world* world, const cal_pair* p, double time, bool boxed) {
-    if (!is_settled(world, p, time)) return (horizon){.clear = time, .end = boxes_end(world, p)};
+    if (!is_settled(world, p, time)) return (horizon){.clear = time, .end = boxes_end(world, p, time)};
     if (cal_has_formula(world, p, time))
         return (horizon){.clear = time, .end = (double)INFINITY, .exact = true, .last = true};
     double overlap[2];
@@ -306,7 +317,8 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
     const bool waits = world->domain != CAL_DOMAIN_BORDER;
     for (double from = h->exact ? time : cal_search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
-        const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, waits ? &clear : NULL, error);
+        const cal_status status =
+            cal_find_hit(world, p, from, fmin(h->end, change), &hit, waits ? &clear : NULL, error);
         if (status != CAL_OK) return status;
         if (waits && !(hit.time < (double)INFINITY) && clear < fmin(h->end, change)) {
             *out = (cal_prediction){.time = clear, .open = true};
@@ -467,10 +479,10 @@ static bool make_known(cal_world* world, int body, double until) {
 }
 
 // Whether another worker can search for a pair, and that is worth its while: as far as its boxes go at least.
-static bool can_share(cal_world* world, const cal_pair* p, horizon* h) {
+static bool can_share(cal_world* world, const cal_pair* p, double time, horizon* h) {
     if (p->kind != CAL_PAIR_GENERAL || h->exact || h->clear > h->end) return false;
     if (is_known(world, p->body[0], h->end) && is_known(world, p->body[1], h->end)) return true;
-    const double until = fmin(h->end, boxes_end(world, p));
+    const double until = fmin(h->end, boxes_end(world, p, time));
     if (h->clear > until || !make_known(world, p->body[0], until) || !make_known(world, p->body[1], until))
         return false;
     h->last = h->last && until == h->end;
@@ -498,7 +510,7 @@ static cal_status begin_searches(cal_world* world, cal_error* error) {
         if (p->event < 0 || is_due_before(world, p, search.time)) continue; // or it is gone: its boxes have parted
         if (foresee(world, p, search.time, &search.found, &search.h))
             cal_pair_take(world, search.pair, &search.found);
-        else if (can_share(world, p, &search.h))
+        else if (can_share(world, p, search.time, &search.h))
             world->searches[kept++] = search;
         else
             status = predict(world, search.pair, search.time, error);

@@ -49,7 +49,7 @@ enum { LONG_SEARCH = 8192 };
 // How far a body that is no ball goes in a piece at most, in its reaches: a few boxes (event/boxes.c), with each of which somebody may search from the
 // beginning of a piece.
 #define PIECE_WAY 8.0
-#define PIECE_TURN 64.0 // rad: how far a body turns in a piece at most, ten times; more is taken in parts
+#define PIECE_TURN 64.0       // rad: how far a body turns in a piece at most, ten times; more is taken in parts
 #define SHORTEST_PIECE 0x1p-7 // in windows of the world: not shorter than the shortest box, and a power of two
 
 // Nothing happens to what lies still for as long as it does.
