@@ -303,6 +303,43 @@ static void what_is_new_is_refused_alike(void** state) {
     assert_true(refused > 0);
 }
 
+// Two rows of balls, and after some time twice as many boxes among them: the impacts of most are searched for now, and there are more domains than before. What happens in
+// these is written down, too, by whoever asks for it only then.
+static void more_domains_than_before_write_down_what_happens(void** state) {
+    (void)state;
+    enum { BALLS = 100, BOXES = 200, ROW = 25 };
+    static cal_test_history histories[2];
+    int domains[2] = {0, 0};
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(2) : NULL;
+        cal_world_def def = cal_default_world_def();
+        cal_sim_def systems = cal_default_sim_def();
+        systems.machine = machine;
+        def.systems = &systems;
+        def.gravity[2] = 0.0;
+        cal_world* world = cal_test_world(&def);
+        for (int i = 0; i < BALLS + BOXES; i++) {
+            cal_world_body_def body = cal_default_world_body_def();
+            const int row = i / ROW;
+            body.position[0] = 0.3 * (i % ROW), body.position[1] = 0.3 * row;
+            body.velocity[0] = i % 2 == 0 ? 1.0 : -1.0;
+            if (i == BALLS) {
+                cal_world_keep_events(world, false);
+                cal_test_advance(world, 0.05);
+                cal_world_keep_events(world, true);
+                domains[0] = world->domains != NULL ? world->domains->count : 0;
+            }
+            cal_test_add(world, &body, i < BALLS ? CAL_SPHERE : CAL_BOX, 0.08, 0.08, 0.08);
+        }
+        cal_test_take_history(world, 0.3, &histories[run]);
+        domains[1] = world->domains != NULL ? world->domains->count : 0;
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    assert_true(domains[0] > 0 && domains[1] > domains[0]);
+    cal_test_compare_histories(&histories[0], &histories[1], "balls among which boxes come");
+}
+
 // Atoms of one half of a box are faster than the others, and their domains have more to do: they become smaller. That changes nothing in
 // what happens.
 static void uneven_domains_are_divided_anew(void** state) {
@@ -427,6 +464,7 @@ int main(void) {
         cmocka_unit_test(a_divided_world_is_changed_like_others),
         cmocka_unit_test(a_price_does_not_change_history),
         cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
+        cmocka_unit_test(more_domains_than_before_write_down_what_happens),
         cmocka_unit_test(uneven_domains_are_divided_anew),
         cmocka_unit_test(what_is_new_is_moved_apart_alike),
         cmocka_unit_test(what_is_new_is_refused_alike),

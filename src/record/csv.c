@@ -79,6 +79,7 @@ const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return text;
     }
+    if (cal_exact_text(value, 15, 17, text)) return text;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%.*g", digits, value);
         cal_put_point(text); // the host program may have chosen a locale with another one
@@ -160,10 +161,10 @@ static void write_header(FILE* file, const cal_run* run, unsigned columns) {
 }
 
 static void write_numbers(FILE* file, const double* values, int count) {
-    char text[CAL_NUMBER_CAPACITY];
+    char text[CAL_NUMBER_CAPACITY + 1] = ",";
     for (int i = 0; i < count; i++) {
-        fputc(',', file);
-        fputs(cal_number_text(values[i], text), file);
+        (void)cal_number_text(values[i], text + 1);
+        fputs(text, file);
     }
 }
 

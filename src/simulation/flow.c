@@ -2,7 +2,6 @@
 #include "simulation/flow.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/energy.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "simulation/contact/impact.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
-#include "simulation/motion/bounds.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"

@@ -236,4 +236,5 @@ void cal_merge_free(cal_group_merge* merge);
 int cal_order_of_pair(const void* a, const void* b); // of two ints each
 
 // A free body as a unit (units.c).
+extern const cal_group_member_ops cal_free_member_ops;
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error);

@@ -40,9 +40,10 @@ static void share(const cal_world* whole, cal_world* view) {
     view->time = whole->time;
 }
 
+// Also those that are not in use: the next division may have more.
 void cal_domains_keep_events(cal_domains* d) {
     d->committed.keep = d->whole->log.keep;
-    for (int i = 1; i <= d->count; i++) d->domains[i].world->log.keep = d->whole->log.keep;
+    for (int i = 1; i <= d->capacity; i++) d->domains[i].world->log.keep = d->whole->log.keep;
 }
 
 void cal_domains_share(cal_domains* d) {
