@@ -54,7 +54,8 @@ typedef struct cal_world_def {
     double group_rate;
     /// A collision after which bodies part at less than this joins them into a contact group, m/s; 0: what gravity gives
     /// in one interval of group checks, and without gravity what parts the smallest one in it by less than group_tolerance of
-    /// its size. Elastic collisions (restitution 1) never join.
+    /// its size. Elastic collisions (restitution 1) join only where a bounce
+    /// goes no further than a millionth of the size.
     double contact_speed;
     double restitution; ///< of every collision; negative: the larger one of the two shapes
     double friction;    ///< of every contact; negative: the larger one of the two shapes

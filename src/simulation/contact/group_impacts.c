@@ -1,6 +1,7 @@
 // What is come to in a step of a contact group, and impacts of several at once (docs/architecture.md).
 //
-// A joint that comes to a stop from which it bounces ends the step there, and so does, in a small group of free bodies, a contact that closes. The
+// A joint that comes to a stop from which it bounces ends the step there, and so does a contact that closes: in a small group of free bodies, or
+// among the few that move in a large one (group_few.c), and an elastic one in any. The
 // time is that at which its gap is closed by the motion of the step itself: first of the step's whole solution, as a parabola, and where gaps are
 // not what that says, because what turns goes on circles, of the gaps at the end, by the secant. The next step begins with one impact of
 // all that touch.
@@ -74,7 +75,7 @@ double cal_work_find_overshoot(const cal_group_work* w, const cal_contact_cache*
 // The speed with which a joint leaves its stop: the law of stops is one of the coordinate's speed. Contacts of free bodies bounce here, those of
 // multibodies have done so by events of their own.
 static double parting_of(const cal_group_work* w, const cal_contact_row* touch, double closing) {
-    const double parting = touch->stops ? cal_stop_parting(touch, closing)
+    const double parting = touch->stops                                              ? cal_stop_parting(touch, closing)
                            : cal_work_ends_step(w, touch->restitution) || !w->varies ? touch->restitution * closing
                                                                                      : 0.0;
     return parting > touch->bounce_speed ? parting : 0.0;

@@ -9,6 +9,7 @@ enum { CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
 typedef struct cal_held_contact {
     uint64_t key;
     int body[2];
+    double normal[3]; // where the step begins
     double gap;
     bool slides;
     double
@@ -22,9 +23,9 @@ typedef struct cal_smooth {
     cal_arena rest;
     cal_held_contact held[CAL_SMOOTH_CONTACTS];
     int count;
-    int found[CAL_SMOOTH_CONTACTS];     // the rows of these, in the problem as it was filled last
-    double *rates[7], *changes[7];      // dq/dt and dv/dt of the stages
-    const bool* rests; // for the caller to set: units that stay where they are, as fixed bodies do; NULL: none
+    int found[CAL_SMOOTH_CONTACTS]; // the rows of these, in the problem as it was filled last
+    double *rates[7], *changes[7];  // dq/dt and dv/dt of the stages
+    const bool* rests;   // for the caller to set: units that stay where they are, as fixed bodies do; NULL: none
     double (*turned)[3]; // of free bodies: the sum of ω in the step, in their axes
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
     double powers[7],
@@ -51,7 +52,7 @@ double cal_smooth_longest(const cal_problem* problem);
 // and the memory that a look may take are the caller's. touching: what touches and does not part is held, whatever the solution says.
 bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v,
                      bool touching);
-// Whether none of the contacts that are held shares both of its bodies with others: each has its force by the motion alone.
+// Whether each of the contacts that are held has its force by the motion alone, or several of two bodies, on one plane, have its sum by that.
 bool cal_smooth_is_simple(const cal_smooth* s);
 // A step of size h from (q, v); results are in s->q, s->v and s->work. *miss: an estimate of its error, over the tolerance; infinite where a
 // contact did what it may not.
