@@ -255,7 +255,7 @@ static decision try_whole(trial* t) {
 // Of a large group of which few move, these are followed, and what stays is fixed to them.
 static decision narrow(trial* t) {
     cal_group_work* w = t->w;
-    if (w->few || w->follows || w->varies || t->still) return OPEN;
+    if (w->few || w->follows || w->varies || t->still || t->paused) return OPEN;
     const int roughly = cal_work_count_moving(w, t->v, t->h, true);
     if (roughly == 0 || roughly > CAL_SMOOTH_UNITS) return OPEN;
     if (cal_work_count_moving(w, t->v, t->h, false) != roughly) cal_whole_solve(w, t->v, t->h, true);
