@@ -307,7 +307,7 @@ static void geared_joints_carry_what_turns_them(void** state) {
     gear.kind = CAL_COUPLING, gear.joint[0] = 1, gear.joint[1] = 0, gear.polynomial[1] = ratio;
     cal_builder_add_constraint(builder, &gear);
     cal_model* model = cal_test_finish(builder);
-    cal_sim* sim = open_sim(model, "gear", 1e-9);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-9, NULL, 0.0);
     cal_test_advance_sim(sim, 0.3);
     double carried[12], qdd[2];
     assert_int_equal(cal_sim_joint_forces(sim, carried), CAL_OK);
