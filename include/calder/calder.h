@@ -1044,7 +1044,7 @@ typedef enum cal_connection {
 typedef struct cal_singular_position {
     double time;      ///< when the rows were nearest to depending on each other
     double condition; ///< then: how many times a row is harder to move beside the others than by itself
-    double energy;    ///< by how much the passage changed kinetic and potential energy together, beside work and losses, J
+    double energy;    ///< what the passage added to kinetic and potential energy, beside work and losses, J
     int steps;        ///< that were taken over it because the solver did not get through; 0 as a rule
 } cal_singular_position;
 #define CAL_SINGULAR_SHOWN 16 ///< of a report
