@@ -64,8 +64,8 @@ static void what_rests_on_an_elastic_floor_stays(void** state) {
              BOX(0, 0, .7, .1, .1, .1, 1) BOX(0, 0, .9, .1, .1, .1, 1) BOX(0, 0, 1.1, .1, .1, .1, 1),
          0.5, 0.0},
         {"a chain that lies",
-         FLOOR BODY(0, 0, .02) "<geom type='capsule' fromto='0 0 0 .2 0 0' size='.02' mass='.3'/>" LINK(LINK(LINK("")))
-             "</body>",
+         FLOOR BODY(0, 0, .02) "<geom type='capsule' fromto='0 0 0 .2 0 0' size='.02' mass='.3'/>" LINK(
+             LINK(LINK(""))) "</body>",
          0.5, 0.0},
     };
     for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
@@ -95,12 +95,11 @@ static const scene lively[] = {
          BALL(.01, .02, 1, .08, 5),
      1.0, 2e-4},
     {"a ball on a rod that lies",
-     FLOOR BODY(0, 0, .02) "<geom type='capsule' fromto='-.3 0 0 .3 0 0' size='.02' mass='1'/></body>" BALL(
-         .2, 0, .3, .05, .3),
+     FLOOR BODY(0, 0, .02) "<geom type='capsule' fromto='-.3 0 0 .3 0 0' size='.02' mass='1'/></body>" BALL(.2, 0, .3,
+                                                                                                            .05, .3),
      1.0, 1e-7},
     {"legs with springs that give way",
-     FLOOR
-     "<body pos='0 0 .42' euler='0 0 20'><freejoint/><geom type='box' size='.2 .1 .05' mass='3'/>" FOOT(.15, .08)
+     FLOOR "<body pos='0 0 .42' euler='0 0 20'><freejoint/><geom type='box' size='.2 .1 .05' mass='3'/>" FOOT(.15, .08)
          FOOT(.15, -.08) FOOT(-.15, .08) FOOT(-.15, -.08) "</body>",
      2.0, 2e-5},
 };

@@ -51,21 +51,21 @@ typedef struct cal_contact_row {
     double carried[3]; // which is this part of it
     double friction, restitution, gap;
     double bounce_speed; // what parts more slowly does not bounce
-    double own[9];     // W = J M⁻¹ Jᵀ
-    double across;     // the larger of W's two across the normal
-    double inverse[2]; // 1 / W along the normal, and across
-    double response;   // its trace / 3
-    double compliance; // R of the present round
-    double rigidity;   // R⁻¹
-    double offset[3];  // b
-    double slip;       // De Saxcé's term, added to the first of them
-    double last[3];    // the force that was in it, for a start; zero: unknown
-    double impact;     // when in the step it bounces; negative: it does not
-    int visited;       // the last sweep that looked at it
-    bool passive;      // it is solved, and stays as it is while Newton solves others
-    bool alone;        // of an impact: its bodies meet nothing else in the step
-    double held[3];    // λₖ: at the start of a solve a guess, or zero
-    double impulse[3]; // λ
+    double own[9];       // W = J M⁻¹ Jᵀ
+    double across;       // the larger of W's two across the normal
+    double inverse[2];   // 1 / W along the normal, and across
+    double response;     // its trace / 3
+    double compliance;   // R of the present round
+    double rigidity;     // R⁻¹
+    double offset[3];    // b
+    double slip;         // De Saxcé's term, added to the first of them
+    double last[3];      // the force that was in it, for a start; zero: unknown
+    double impact;       // when in the step it bounces; negative: it does not
+    int visited;         // the last sweep that looked at it
+    bool passive;        // it is solved, and stays as it is while Newton solves others
+    bool alone;          // of an impact: its bodies meet nothing else in the step
+    double held[3];      // λₖ: at the start of a solve a guess, or zero
+    double impulse[3];   // λ
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
     int part; // of the cone: what it did when it was last looked at

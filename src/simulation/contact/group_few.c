@@ -26,9 +26,9 @@ int cal_work_count_moving(cal_group_work* w, const double* v, double h, bool rou
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         const bool quiet = w->problem.quiet != NULL && w->problem.quiet[i];
-        w->rests[i] = quiet || (cal_work_is_plain(unit) &&
-                                h * unit->ops->speed(unit, v + unit->first_v, group->length) <= way &&
-                                h * unit->ops->speed(unit, w->whole + unit->first_v, group->length) <= way);
+        w->rests[i] =
+            quiet || (cal_work_is_plain(unit) && h * unit->ops->speed(unit, v + unit->first_v, group->length) <= way &&
+                      h * unit->ops->speed(unit, w->whole + unit->first_v, group->length) <= way);
         moving += !w->rests[i];
     }
     return moving;

@@ -74,7 +74,7 @@ double cal_work_find_overshoot(const cal_group_work* w, const cal_contact_cache*
 // The speed with which a joint leaves its stop: the law of stops is one of the coordinate's speed. Contacts of free bodies bounce here, those of
 // multibodies have done so by events of their own.
 static double parting_of(const cal_group_work* w, const cal_contact_row* touch, double closing) {
-    const double parting = touch->stops ? cal_stop_parting(touch, closing)
+    const double parting = touch->stops                                              ? cal_stop_parting(touch, closing)
                            : cal_work_ends_step(w, touch->restitution) || !w->varies ? touch->restitution * closing
                                                                                      : 0.0;
     return parting > touch->bounce_speed ? parting : 0.0;

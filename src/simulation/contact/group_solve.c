@@ -185,7 +185,9 @@ static bool let_land(const cal_group_work* w, cal_contact_row* touch, const doub
 static bool stand_off(const cal_group_work* w, cal_contact_row* touch, const double* v, double h) {
     const double touching = CAL_WORK_CLOSED * w->group->length;
     // Without a key nobody knows which it is at the end.
-    if (!cal_work_ends_step(w, touch->restitution) || touch->gap <= touching || w->cache.contacts[touch->contact].key == 0) return false;
+    if (!cal_work_ends_step(w, touch->restitution) || touch->gap <= touching ||
+        w->cache.contacts[touch->contact].key == 0)
+        return false;
     double u[3], a[3], closing = 0.0;
     cal_problem_velocity(&w->problem, touch, v, u);
     cal_problem_velocity(&w->problem, touch, w->free_change, a);

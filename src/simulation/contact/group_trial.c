@@ -436,8 +436,8 @@ static decision make_shorter(trial* t) {
 
 cal_status cal_trial_run(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                          cal_error* error) {
-    static decision (*const ways[])(trial*) = {look,       try_whole, narrow,    take_still, follow,
-                                               try_halves, try_rough, make_shorter};
+    static decision (*const ways[])(trial*) = {look,   try_whole,  narrow,    take_still,
+                                               follow, try_halves, try_rough, make_shorter};
     const cal_group* group = w->group;
     const double tolerance = sqrt(group->tolerance);
     trial t = {.w = w,
