@@ -1,6 +1,7 @@
 // What is come to in a step of a contact group, and impacts of several at once (docs/architecture.md).
 //
-// A joint that comes to a stop from which it bounces ends the step there, and so does, in a small group of free bodies, a contact that closes. The
+// A joint that comes to a stop from which it bounces ends the step there, and so does a contact that closes: in a small group of free bodies, or
+// among the few that move in a large one (group_few.c), and an elastic one in any. The
 // time is that at which its gap is closed by the motion of the step itself: first of the step's whole solution, as a parabola, and where gaps are
 // not what that says, because what turns goes on circles, of the gaps at the end, by the secant. The next step begins with one impact of
 // all that touch.

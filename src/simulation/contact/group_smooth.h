@@ -9,6 +9,7 @@ enum { CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
 typedef struct cal_held_contact {
     uint64_t key;
     int body[2];
+    double normal[3]; // where the step begins
     double gap;
     bool slides;
     double
@@ -51,7 +52,7 @@ double cal_smooth_longest(const cal_problem* problem);
 // and the memory that a look may take are the caller's. touching: what touches and does not part is held, whatever the solution says.
 bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v,
                      bool touching);
-// Whether none of the contacts that are held shares both of its bodies with others: each has its force by the motion alone.
+// Whether each of the contacts that are held has its force by the motion alone, or several of two bodies, on one plane, have its sum by that.
 bool cal_smooth_is_simple(const cal_smooth* s);
 // A step of size h from (q, v); results are in s->q, s->v and s->work. *miss: an estimate of its error, over the tolerance; infinite where a
 // contact did what it may not.
