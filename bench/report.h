@@ -3,8 +3,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-// Text with what HTML would misread replaced.
-void cal_html_text(FILE* file, const char* text);
 // One result as a section: a table beside the paper's numbers and, where it has one, a figure. origin says where it comes
 // from. Results of a kind that is not known become a plain table.
 void cal_report_section(FILE* file, const json_t* result, const char* origin);

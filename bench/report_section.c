@@ -12,7 +12,8 @@
 
 enum { MOST_POINTS = 64, MOST_SERIES = 12, MOST_COLUMNS = 24, MOST_NAMES = 16 };
 
-void cal_html_text(FILE* file, const char* text) {
+// Text with what HTML would misread replaced.
+static void write_text(FILE* file, const char* text) {
     for (; *text; text++) switch (*text) {
         case '&': fputs("&amp;", file); break;
         case '<': fputs("&lt;", file); break;
@@ -50,17 +51,17 @@ static void write_cell(FILE* file, double value) {
 static void write_heading(FILE* file, const char* title, const json_t* result, const char* origin, const char* about) {
     const char* processor = text_of(result, "processor");
     fputs("<h2>", file);
-    cal_html_text(file, title);
+    write_text(file, title);
     fputs("</h2>\n<p>", file);
     fputs(about, file);
     fputs(about[0] ? "<br>" : "", file);
-    cal_html_text(file, origin);
+    write_text(file, origin);
     if (processor[0]) {
         fputs("; ", file);
-        cal_html_text(file, processor);
+        write_text(file, processor);
         if (text_of(result, "compiler")[0]) {
             fputs(", ", file);
-            cal_html_text(file, text_of(result, "compiler"));
+            write_text(file, text_of(result, "compiler"));
         }
     }
     fputs("</p>\n", file);
@@ -126,14 +127,14 @@ static void write_forward(FILE* file, const json_t* result, const char* origin) 
     fputs("<div class=\"wide\"><table><tr><th>model</th>", file);
     for (int e = 0; e < engine_count; e++) {
         fputs("<th>", file);
-        cal_html_text(file, engines[e]);
+        write_text(file, engines[e]);
         fputs("</th>", file);
     }
     fputs(engine_count > 1 ? "<th>best of the others / ours</th></tr>\n" : "</tr>\n", file);
     for (int m = 0; m < label_count; m++) {
         double best = NAN;
         fputs("<tr><td>", file);
-        cal_html_text(file, labels[m]);
+        write_text(file, labels[m]);
         fputs("</td>", file);
         for (int e = 0; e < engine_count; e++) {
             const double value = time_of(rows, engines[e], labels[m]);
@@ -226,9 +227,9 @@ static void write_solvers(FILE* file, const json_t* result, const char* origin) 
         json_array_foreach(rows, index, row) {
             if (strcmp(text_of(row, "session"), sessions[s]) != 0) continue;
             fputs("<tr><td>", file);
-            cal_html_text(file, text_of(row, "case"));
+            write_text(file, text_of(row, "case"));
             fputs("<small>", file);
-            cal_html_text(file, text_of(row, "model"));
+            write_text(file, text_of(row, "model"));
             fputs("</small></td>", file);
             for (int i = 0; i < solver_count; i++)
                 write_solver_cell(file, json_object_get(json_object_get(row, "solvers"), solvers[i]));
@@ -325,7 +326,7 @@ static void write_value(FILE* file, const json_t* value) {
     if (json_is_number(value))
         write_number(file, json_number_value(value));
     else if (json_is_string(value))
-        cal_html_text(file, json_string_value(value));
+        write_text(file, json_string_value(value));
     else
         fputs(json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "–", file);
     fputs("</td>", file);

@@ -16,7 +16,9 @@ static bool is_kind(const cal_tree_row* r, const char* kind) { return strcmp(r->
 // How large a row is, for those that look for a size.
 static int size_of(const cal_tree_row* r) { return is_kind(r, "size") ? r->links : r->figures; }
 
-int cal_tree_pays_from(const cal_tree_table* table, const char* kind) {
+// The smallest number of links, or of figures in one of the three ways, from which on several processors are faster than one; 0: none
+// of those that were tried.
+static int pays_from(const cal_tree_table* table, const char* kind) {
     int found = 0;
     for (int i = table->count - 1; i >= 0; i--) {
         const cal_tree_row* r = &table->rows[i];
@@ -55,8 +57,7 @@ void cal_tree_print_json(const cal_tree_table* table) {
     cal_json_number(&json, "execute_s", table->costs.execute);
     cal_json_number(&json, "message_s", table->costs.message);
     if (table->costs.local > 0) cal_json_number(&json, "message_on_a_core_s", table->costs.local);
-    for (size_t i = 0; i < CAL_ARRAY_COUNT(ways); i++)
-        cal_json_integer(&json, keys[i], cal_tree_pays_from(table, ways[i]));
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(ways); i++) cal_json_integer(&json, keys[i], pays_from(table, ways[i]));
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < table->count; i++) {
         const cal_tree_row* r = &table->rows[i];
@@ -158,7 +159,7 @@ static void print_where_it_pays(const cal_tree_table* table) {
     printf("t_C/t_E = %.1f, the paper's was 0.7.\n", table->costs.message / table->costs.execute);
     printf("Several processors are faster than one for: ");
     for (size_t i = 0; i < CAL_ARRAY_COUNT(ways); i++) {
-        const int from = cal_tree_pays_from(table, ways[i]);
+        const int from = pays_from(table, ways[i]);
         if (i > 0) printf("; ");
         if (from > 0)
             printf(words[i], from);

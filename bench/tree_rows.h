@@ -31,9 +31,6 @@ typedef struct cal_tree_table {
     int count;
 } cal_tree_table;
 
-// The smallest number of links, or of figures in one of the three ways, from which on several processors are faster than one; 0: none
-// of those that were tried.
-int cal_tree_pays_from(const cal_tree_table* table, const char* kind);
 void cal_tree_print(const cal_tree_table* table);
 void cal_tree_print_json(const cal_tree_table* table);
 // Figures 5, 7 and 8 and the sizes from which it pays, as SVG. Returns CAL_EXIT_DONE or complains.

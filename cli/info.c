@@ -240,9 +240,64 @@ static void print_summary(const topology* t, const redundancy* r, const char* ar
     cal_print_issues(report);
 }
 
-static void print_json(const topology* t, const redundancy* r, const char* argument, const cal_read_report* report) {
+static void write_constraints(cal_json* json, const cal_model* model, const redundancy* r) {
+    char name[NAME_CAPACITY];
+    cal_json_open(json, "constraints", '[');
+    for (int i = 0; i < cal_model_constraint_count(model); i++) {
+        cal_constraint_def def;
+        char ends[2][NAME_CAPACITY];
+        int nonholonomic;
+        cal_model_constraint(model, i, &def);
+        name_ends(model, &def, ends);
+        cal_json_open(json, NULL, '{');
+        cal_json_text(json, "name", cal_model_constraint_name(model, i, name, sizeof name));
+        cal_json_text(json, "kind", cal_constraint_kind_name(def.kind));
+        cal_json_integer(json, "rows", cal_constraint_rows(&def, &nonholonomic));
+        cal_json_integer(json, "nonholonomic", nonholonomic);
+        cal_json_text(json, "a", ends[0]);
+        cal_json_text(json, "b", ends[1]);
+        cal_json_boolean(json, "connected", !def.inactive);
+        cal_json_open(json, "redundant", '[');
+        for (int k = r->first[i]; r->rows && k < r->first[i + 1]; k++)
+            if (r->rows[k]) cal_json_text(json, NULL, row_name(&def, k - r->first[i]));
+        cal_json_close(json, ']');
+        cal_json_close(json, '}');
+    }
+    cal_json_close(json, ']');
+}
+
+// Flat, with parents by number: a chain of a million bodies would be too deep for readers as nested objects.
+static void write_tree(cal_json* json, const topology* t) {
     const cal_model* model = t->model;
     char name[NAME_CAPACITY];
+    cal_json_open(json, "tree", '[');
+    for (int body = 0; body < cal_model_body_count(model); body++) {
+        cal_body_def def;
+        cal_model_body(model, body, &def);
+        cal_json_open(json, NULL, '{');
+        cal_json_text(json, "name", cal_model_body_name(model, body, name, sizeof name));
+        cal_json_integer(json, "parent", def.parent);
+        cal_json_number(json, "mass", def.mass);
+        cal_json_open(json, "joints", '[');
+        for (int joint = t->first_joint[body]; joint >= 0; joint = t->next_joint[joint]) {
+            cal_joint_def joint_def;
+            int first_q, first_v;
+            cal_model_joint(model, joint, &joint_def, NULL, &first_q, &first_v);
+            cal_json_open(json, NULL, '{');
+            cal_json_text(json, "name", cal_model_joint_name(model, joint, name, sizeof name));
+            cal_json_text(json, "kind", cal_joint_kind_name(joint_def.kind));
+            cal_json_integer(json, "first_q", first_q);
+            cal_json_integer(json, "first_v", first_v);
+            cal_json_close(json, '}');
+        }
+        cal_json_close(json, ']');
+        cal_json_close(json, '}');
+    }
+    cal_json_close(json, ']');
+}
+
+static void print_json(const topology* t, const redundancy* r, const char* argument, const cal_read_report* report) {
+    const cal_model* model = t->model;
     int counts[KIND_COUNT];
     count_kinds(model, counts);
     cal_json json = {.file = stdout};
@@ -265,28 +320,7 @@ static void print_json(const topology* t, const redundancy* r, const char* argum
     cal_json_integer(&json, "sensors", cal_model_sensor_count(model));
     cal_json_integer(&json, "loops", cal_model_constraint_count(model));
     if (r->rows) cal_json_integer(&json, "rank", r->rank);
-    cal_json_open(&json, "constraints", '[');
-    for (int i = 0; i < cal_model_constraint_count(model); i++) {
-        cal_constraint_def def;
-        char ends[2][NAME_CAPACITY];
-        int nonholonomic;
-        cal_model_constraint(model, i, &def);
-        name_ends(model, &def, ends);
-        cal_json_open(&json, NULL, '{');
-        cal_json_text(&json, "name", cal_model_constraint_name(model, i, name, sizeof name));
-        cal_json_text(&json, "kind", cal_constraint_kind_name(def.kind));
-        cal_json_integer(&json, "rows", cal_constraint_rows(&def, &nonholonomic));
-        cal_json_integer(&json, "nonholonomic", nonholonomic);
-        cal_json_text(&json, "a", ends[0]);
-        cal_json_text(&json, "b", ends[1]);
-        cal_json_boolean(&json, "connected", !def.inactive);
-        cal_json_open(&json, "redundant", '[');
-        for (int k = r->first[i]; r->rows && k < r->first[i + 1]; k++)
-            if (r->rows[k]) cal_json_text(&json, NULL, row_name(&def, k - r->first[i]));
-        cal_json_close(&json, ']');
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, ']');
+    write_constraints(&json, model, r);
     cal_json_integer(&json, "shapes", cal_model_shape_count(model));
     cal_json_integer(&json, "meshes", cal_model_mesh_count(model));
     cal_json_integer(&json, "sites", cal_model_site_count(model));
@@ -295,31 +329,7 @@ static void print_json(const topology* t, const redundancy* r, const char* argum
     double gravity[3];
     cal_model_gravity(model, gravity);
     cal_json_numbers(&json, "gravity", gravity, 3);
-    // Flat, with parents by number: a chain of a million bodies would be too deep for readers as nested objects.
-    cal_json_open(&json, "tree", '[');
-    for (int body = 0; body < cal_model_body_count(model); body++) {
-        cal_body_def def;
-        cal_model_body(model, body, &def);
-        cal_json_open(&json, NULL, '{');
-        cal_json_text(&json, "name", cal_model_body_name(model, body, name, sizeof name));
-        cal_json_integer(&json, "parent", def.parent);
-        cal_json_number(&json, "mass", def.mass);
-        cal_json_open(&json, "joints", '[');
-        for (int joint = t->first_joint[body]; joint >= 0; joint = t->next_joint[joint]) {
-            cal_joint_def joint_def;
-            int first_q, first_v;
-            cal_model_joint(model, joint, &joint_def, NULL, &first_q, &first_v);
-            cal_json_open(&json, NULL, '{');
-            cal_json_text(&json, "name", cal_model_joint_name(model, joint, name, sizeof name));
-            cal_json_text(&json, "kind", cal_joint_kind_name(joint_def.kind));
-            cal_json_integer(&json, "first_q", first_q);
-            cal_json_integer(&json, "first_v", first_v);
-            cal_json_close(&json, '}');
-        }
-        cal_json_close(&json, ']');
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, ']');
+    write_tree(&json, t);
     cal_json_issues(&json, report);
     cal_json_close(&json, '}');
 }

@@ -254,7 +254,9 @@ static int own_device(int rank) { return cal_cuda_device_count() > 0 ? rank % ca
 static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
     (void)number;
     *out = NULL;
-    snprintf(error->text, sizeof error->text, "--machine 'cuda' was left out of this build: no nvcc was found");
+    snprintf(error->text, sizeof error->text,
+             "--machine 'cuda' was left out of this build: build it where NVIDIA's CUDA toolkit (nvcc) is, without "
+             "-DCALDER_CUDA=off");
     return CAL_NOT_AVAILABLE;
 }
 static int own_device(int rank) { return rank; }

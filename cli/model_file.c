@@ -166,9 +166,12 @@ static int vary(const cal_model_options* options, uint32_t disabled, const char*
     int key = CAL_NONE;
     if (options->key) {
         key = cal_model_find_keyframe(*model, options->key);
+        if (key == CAL_NONE && cal_model_keyframe_count(*model) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "%s has no keyframe '%s', and no other: leave --key out", argument,
+                                options->key);
         if (key == CAL_NONE)
-            return cal_complain(CAL_EXIT_MISTAKE, "%s has no keyframe '%s'; it has %d, and 'calder info' lists them",
-                                argument, options->key, cal_model_keyframe_count(*model));
+            return cal_complain(CAL_EXIT_MISTAKE, "%s has no keyframe '%s'; 'calder info %s' lists those that it has",
+                                argument, options->key, argument);
     }
     if (disabled == 0 && key == CAL_NONE) return CAL_EXIT_DONE;
     cal_model* variant = NULL;

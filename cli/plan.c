@@ -349,7 +349,10 @@ int cal_command_plan(int argc, char** argv) {
                world = cal_is_world(p.model_name, p.world);
     status = check_options(&p, assembles, world);
     if (status != CAL_EXIT_DONE) return status;
-    const bool on_gpu = p.machine && strcmp(p.machine, "cuda") == 0;
+    // One that need not be here has no number that counts.
+    const bool on_gpu = p.machine && strncmp(p.machine, "cuda", 4) == 0 &&
+                        (p.machine[4] == 0 || (p.machine[4] == ':' && p.machine[5] != 0 &&
+                                               p.machine[5 + strspn(p.machine + 5, "0123456789")] == 0));
     if (on_gpu) return price_gpu(&p);
     if (p.gpu || p.batch > 1)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --machine cuda", p.gpu ? "gpu" : "batch");

@@ -52,17 +52,22 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
     for (char* part = good ? strtok_r(copy, ",", &rest) : NULL; good && part; part = strtok_r(NULL, ",", &rest))
         good = read_one(part, gpu);
     if (good) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_MISTAKE,
-                        "--gpu '%s' is not understood; allowed, with commas between: bandwidth=3.9TB/s, peak=33TF, "
-                        "launch=5.2us, trip=11us, joint=2.8us, child=0.23us",
-                        text);
+    const cal_gpu_def own = cal_default_gpu_def();
+    return cal_complain(
+        CAL_EXIT_MISTAKE,
+        "--gpu '%s' is not understood; an H200 is bandwidth=%.3gTB/s,peak=%.3gTF,launch=%.3gus,trip=%.3gus,"
+        "joint=%.3gus,child=%.3gus: give those that are others, with their units",
+        text, own.bandwidth * 1e-12, own.peak * 1e-12, own.launch * 1e6, own.trip * 1e6, own.joint * 1e6,
+        own.child * 1e6);
 }
 
 // Prices are within a quarter of what was measured (tests/test_modelled.c): a smaller gain may be none.
 static const double SURE_GAIN = 1.25;
 
-double cal_assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
-                         cal_gpu_price* assembly) {
+// How much less time an evaluation of one model takes by assembly than by aba on such a GPU, by price; 0: no less, beyond what prices are known to.
+// assembly: its price.
+static double assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
+                            cal_gpu_price* assembly) {
     // Models that assembly is not for, because of their constraints or of bodies without inertia, have nothing to compare with.
     cal_error unused = {CAL_OK, ""};
     if (cal_price_gpu_assembly(model, NULL, gpu, assembly, &unused) || assembly->heights == 0) return 0.0;
@@ -75,7 +80,7 @@ const char* cal_algorithm_of(const cal_model* model) {
     cal_gpu_price aba, assembly;
     cal_error unused = {CAL_OK, ""};
     const cal_status status = cal_price_gpu(model, 1, &gpu, &aba, &unused);
-    return !status && cal_assembly_gain(model, &gpu, &aba, &assembly) > 0.0 ? "assembly" : "aba";
+    return !status && assembly_gain(model, &gpu, &aba, &assembly) > 0.0 ? "assembly" : "aba";
 }
 
 // What was found: of the algorithm that was asked for, or of aba, and then of assembly where that is faster.
@@ -107,6 +112,10 @@ static void print_text(const cal_gpu_question* q, const cal_gpu_def* gpu, const 
            price->launches == 1 ? "" : "es");
     printf("%-13s %.3g ns per joint, %.3g million evaluations per second\n", "",
            1e9 * price->seconds / ((double)joints * instances), 1e-6 * instances / price->seconds);
+    const int constraints = cal_model_constraint_count(q->model);
+    if (constraints > 0)
+        printf("%-13s the forces of %d constraint%s are not priced; %s\n", "", constraints, constraints == 1 ? "" : "s",
+               instances > 1 ? "they take most of the time" : "the host finds them after each evaluation");
     printf("%-13s %.3g %% of 32 have a joint, %d level%s\n", "lanes", 100 * price->filled, price->levels,
            price->levels == 1 ? "" : "s");
     if (instances == 1)
@@ -136,6 +145,7 @@ static void print_json(const cal_gpu_question* q, const cal_gpu_def* gpu, const 
     cal_json_integer(&json, "levels", price->levels);
     cal_json_integer(&json, "launches", price->launches);
     cal_json_number(&json, "lanes_filled", price->filled);
+    cal_json_integer(&json, "constraints_not_priced", cal_model_constraint_count(q->model));
     if (f->assembles) {
         cal_json_integer(&json, "parts", price->parts);
         cal_json_integer(&json, "heights", price->heights);
@@ -149,7 +159,7 @@ static cal_status find_prices(const cal_gpu_question* q, const cal_gpu_def* gpu,
     if (out->assembles) return cal_price_gpu_assembly(q->model, q->schedule, gpu, &out->price, error);
     const cal_status status = cal_price_gpu(q->model, q->instances, gpu, &out->price, error);
     if (status || q->algorithm || q->instances > 1) return status;
-    out->gain = cal_assembly_gain(q->model, gpu, &out->price, &out->other);
+    out->gain = assembly_gain(q->model, gpu, &out->price, &out->other);
     return CAL_OK;
 }
 

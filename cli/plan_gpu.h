@@ -13,9 +13,5 @@ typedef struct cal_gpu_question {
 // Returns an exit status, and complains where it must.
 int cal_plan_gpu(const cal_gpu_question* question);
 
-// How much less time an evaluation of one model takes by assembly than by aba on such a GPU, by price; 0: no less, beyond what prices are known to.
-// assembly: its price.
-double cal_assembly_gain(const cal_model* model, const cal_gpu_def* gpu, const cal_gpu_price* aba,
-                         cal_gpu_price* assembly);
 // "aba", or "assembly" where that is faster on an H200: the model decides, and no machine, so that bits are the same on all of them.
 const char* cal_algorithm_of(const cal_model* model);

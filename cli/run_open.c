@@ -231,8 +231,10 @@ static int check_scopes(const cal_opened* r, unsigned allowed) {
             const size_t used = strlen(list);
             if (kinds >> k & 1) snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", kind_names[k]);
         }
+        // What asks for a kind is no reason for it.
+        const bool asks = strcmp(name, "batch") == 0 || strcmp(name, "rps") == 0;
         const bool open = (allowed & (MODEL | WORLD)) == (MODEL | WORLD);
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for %s; '%s' is %s here", name, list, r->name,
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for %s; '%s' is %s here", name, asks ? "a model" : list, r->name,
                             open ? "a model" : kind_names[r->kind]);
     }
     return CAL_EXIT_DONE;

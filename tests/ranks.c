@@ -6,6 +6,7 @@
 #include "calder/calder_cuda.h"
 #include "calder/calder_mpi.h"
 #include "calder/calder_world.h"
+#include "place.h"
 #include "plan/machine_ops.h"
 #include "simulation/domain/domain.h"
 
@@ -239,6 +240,42 @@ static void ensembles(const char* name, const char* solver, bool spoils, cal_mac
     expect(report[0].steps == report[1].steps && report[0].evaluations == report[1].evaluations &&
                report[0].failed == report[1].failed && report[1].failed == spoils,
            "an ensemble's report", name);
+    cal_model_destroy(model);
+}
+
+static cal_ensemble* make_instances(const cal_model* model, const char* solver, int count, cal_machine* machine) {
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble* ensemble;
+    def.count = count, def.spread = 0.002, def.machine = machine, def.account = true;
+    def.sim.solver = solver;
+    if (cal_ensemble_create_def(model, &def, &ensemble, NULL) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    return ensemble;
+}
+
+// A checkpoint that ranks have written, of instances of which some ranks may have one or none, goes on there and on one core.
+static void continued(const char* name, const char* solver, int count, cal_machine* machine) {
+    char path[CAL_TEST_PATH] = "";
+    cal_model* model;
+    cal_error error = {.text = ""};
+    if (rank == 0) cal_test_path(path, "ensemble.cal");
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    cal_ensemble *whole = make_instances(model, solver, count, NULL),
+                 *parts = make_instances(model, solver, count, machine);
+    cal_ensemble_advance(whole, 0.0205, NULL);
+    cal_ensemble_advance(parts, 0.0105, NULL);
+    expect(cal_ensemble_save(parts, path, &error) == CAL_OK, "an ensemble's checkpoint", error.text);
+    for (int i = 0; i < 2; i++) {
+        cal_ensemble* after = make_instances(model, solver, count, i ? machine : NULL);
+        expect(cal_ensemble_load(after, path, &error) == CAL_OK, "an ensemble that goes on", error.text);
+        expect(cal_ensemble_advance(after, 0.0205, &error) == CAL_OK, "an ensemble that went on", error.text);
+        expect(cal_ensemble_hash(after) == cal_ensemble_hash(whole), "an ensemble goes on to other bits", name);
+        cal_ensemble_destroy(after);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) remove(path);
+    cal_ensemble_destroy(whole);
+    cal_ensemble_destroy(parts);
     cal_model_destroy(model);
 }
 
@@ -773,6 +810,10 @@ static void all_else(cal_machine* machine) {
     ensembles("humanoid:floor=0", "rk4", false, machine);
     ensembles("chain:n=4", "gear", true, machine);
     ensembles("fourbar:n=2", "rkf", false, machine);
+    for (int count = 2; count <= 9; count += 7) {
+        continued("fivebar", "gear", count, machine);
+        continued("chain:n=4", "rk4", count, machine);
+    }
     interruptions("mobile:s=3,l=3,o=5", "gear", "aba", machine);
     interruptions("chain:n=40", "rkf", "assembly", machine);
     if (cal_solver_help("bdf")) interruptions("random:n=30,seed=5", "bdf", "aba", machine);

@@ -76,6 +76,8 @@ static void names_every_mistake(void** unused) {
         {"bench solvers --session E", "allowed: A, B, C, D, all"},
         {"bench solvers --plot nowhere/plot.svg", "nowhere/plot.svg"}, // before it computes
         {"info chain --batch 3", "no option '--batch'"},
+        {"sim avalanche --batch 4", "--batch is for a model; 'avalanche' is a scene"},
+        {"sim chain --key home", "no keyframe 'home', and no other"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
         cal_test_expect_mistake(mistakes[i][0], mistakes[i][1]);

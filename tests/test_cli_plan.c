@@ -314,6 +314,12 @@ static void chooses_algorithms_for_a_gpu(void** unused) {
     cal_test_release(&o);
     cal_test_expect_mistake("plan chain --machine cuda --algorithm assembly --batch 9", "--batch");
     cal_test_expect_mistake("plan chain --machine cuda --tree", "leave the others out");
+    // A GPU that need not be here has any number; what is not priced is said; and the line about numbers has those that hold.
+    o = cal_test_run_well("plan humanoid --machine cuda:7 --batch 64");
+    assert_non_null(strstr(o.out, "64 instances"));
+    o = cal_test_run_well("plan fourbar:n=2 --machine cuda --batch 64");
+    assert_non_null(strstr(o.out, "constraints are not priced; they take most"));
+    cal_test_expect_mistake("plan chain --machine cuda --gpu launch=5", "launch=2.6us");
     char chosen[17], named[17];
     int used;
     run_to_hash("sim chain:n=600 --algorithm auto --time 0.02 --json", chosen, &used);

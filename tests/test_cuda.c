@@ -459,6 +459,54 @@ static void ensembles_go_from_device_to_core_and_back(void** state) {
     cal_machine_destroy(machine);
 }
 
+// Instances with loops are lent as well: who writes forces there drives them.
+static void views_drive_loops(void** state) {
+    (void)state;
+    enum { COUNT = 40 };
+    cal_machine* machine = make_machine();
+    if (strstr(cal_cuda_device_name(machine), "emulated") == NULL) {
+        cal_machine_destroy(machine);
+        skip();
+    }
+    static const char* const solvers[] = {"rk4", "gear"};
+    cal_model* model = cal_test_model("fivebar");
+    const double tau[4] = {0.3, 0.0, 0.0, 0.0};
+    for (int s = 0; s < 2; s++) {
+        cal_ensemble_def def = cal_default_ensemble_def();
+        cal_ensemble *there = NULL, *here = NULL;
+        cal_cuda_view at;
+        double q[4], v[4];
+        def.count = COUNT;
+        def.spread = 0.01;
+        def.sim.solver = solvers[s];
+        assert_int_equal(cal_ensemble_create_def(model, &def, &here, NULL), CAL_OK);
+        def.machine = machine;
+        assert_int_equal(cal_ensemble_create_def(model, &def, &there, NULL), CAL_OK);
+        assert_int_equal(cal_cuda_ensemble_view(there, CAL_TAU, &at), CAL_OK);
+        for (int i = 0; i < COUNT; i++) {
+            at.data[(i / 32 * at.rows + at.row[0]) * 32 + i % 32] = tau[0];
+            assert_int_equal(cal_ensemble_drive(here, i, tau, NULL, NULL), CAL_OK);
+        }
+        assert_int_equal(cal_cuda_ensemble_changed(there), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(here, 0.02, NULL), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(there, 0.02, NULL), CAL_OK);
+        assert_true(cal_ensemble_hash(here) == cal_ensemble_hash(there));
+        // A state that opens a loop rests with its line, and nobody else does.
+        assert_int_equal(cal_cuda_ensemble_view(there, CAL_Q, &at), CAL_OK);
+        at.data[(int64_t)at.row[0] * 32 + 5] += 0.1;
+        assert_int_equal(cal_cuda_ensemble_changed(there), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(there, 0.03, NULL), CAL_BAD_ARGUMENT);
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(cal_ensemble_status(there, i, NULL), i == 5 ? CAL_BAD_ARGUMENT : CAL_OK);
+        assert_int_equal(cal_ensemble_get(there, 6, q, v), CAL_OK);
+        assert_int_equal(cal_cuda_ensemble_forward(there), CAL_NOT_AVAILABLE);
+        cal_ensemble_destroy(here);
+        cal_ensemble_destroy(there);
+    }
+    cal_model_destroy(model);
+    cal_machine_destroy(machine);
+}
+
 // What a plan prices is what the device is asked for.
 static void assembly_launches_what_is_priced(void** state) {
     (void)state;
@@ -589,6 +637,7 @@ int main(void) {
                                        cmocka_unit_test(ensembles_go_from_device_to_core_and_back),
                                        cmocka_unit_test(assembly_launches_what_is_priced),
                                        cmocka_unit_test(views_show_the_instances),
+                                       cmocka_unit_test(views_drive_loops),
                                        cmocka_unit_test(what_cannot_run_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

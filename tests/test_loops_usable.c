@@ -281,10 +281,44 @@ static void a_prescribed_motion_moves_the_rest_and_says_its_force(void** state) 
             cal_test_expect_below(fabs(cal_sim_q(sim)[1] - theta), 1e-6, "what hangs from it", solvers[i]);
             assert_int_equal(cal_sim_constraint_forces(sim, 0, &row, NULL), CAL_OK);
             cal_test_expect_below(fabs(row - force), 1e-4, "its force", solvers[i]);
+            double carried[12];
+            assert_int_equal(cal_sim_joint_forces(sim, carried), CAL_OK);
+            cal_test_expect_below(fabs(carried[0] - row), 1e-9 * fabs(row), "what its joint carries", solvers[i]);
             cal_test_expect_balanced(sim, solvers[i]);
             cal_sim_destroy(sim);
         }
     }
+    cal_model_destroy(model);
+}
+
+// Two pendulums, the second twice as long, whose hinges have a gear: what each hinge carries about its axis is what turns its pendulum, m L² q̈ + m g L sin q.
+static void geared_joints_carry_what_turns_them(void** state) {
+    (void)state;
+    static const double ratio = -1.5;
+    cal_builder* builder = cal_test_builder(GRAVITY);
+    for (int i = 0; i < 2; i++) {
+        cal_body_def bob = cal_default_body_def();
+        cal_joint_def hinge = cal_default_joint_def();
+        bob.mass = BOB_MASS, bob.position[0] = i, bob.center[2] = -(1 + i) * LENGTH;
+        hinge.axis[1] = -1.0, hinge.axis[2] = 0.0, hinge.initial_q[0] = i == 0 ? 0.6 : 0.6 * ratio;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &bob), &hinge);
+    }
+    cal_constraint_def gear = cal_default_constraint_def();
+    gear.kind = CAL_COUPLING, gear.joint[0] = 1, gear.joint[1] = 0, gear.polynomial[1] = ratio;
+    cal_builder_add_constraint(builder, &gear);
+    cal_model* model = cal_test_finish(builder);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-9, NULL, 0.0);
+    cal_test_advance_sim(sim, 0.3);
+    double carried[12], qdd[2];
+    assert_int_equal(cal_sim_joint_forces(sim, carried), CAL_OK);
+    assert_int_equal(cal_sim_accelerations(sim, qdd), CAL_OK);
+    for (int i = 0; i < 2; i++) {
+        const double length = (1 + i) * LENGTH,
+                     turns = BOB_MASS * length * (length * qdd[i] + GRAVITY * sin(cal_sim_q(sim)[i]));
+        assert_true(fabs(turns) > 1.0);
+        cal_test_expect_below(fabs(-carried[6 * i + 4] - turns), 1e-10, "what a geared hinge carries", "");
+    }
+    cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
 
@@ -456,6 +490,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_joint_is_a_joint_like_those_of_the_tree),
         cmocka_unit_test(a_prescribed_motion_moves_the_rest_and_says_its_force),
+        cmocka_unit_test(geared_joints_carry_what_turns_them),
         cmocka_unit_test(the_work_of_a_prescribed_motion_is_followed),
         cmocka_unit_test(a_crank_turns_a_parallelogram_through_its_flat_positions),
         cmocka_unit_test(a_string_is_caught_when_it_is_taut),

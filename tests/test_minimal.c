@@ -314,7 +314,7 @@ static void singular_positions_are_passed(void** state) {
         cal_energy_balance balance;
         def.solver = runs[i].solver, def.relative = 1e-10, def.constraint_form = "minimal";
         assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
-        advance(sim, runs[i].time, runs[i].scene);
+        cal_test_advance_sim(sim, runs[i].time);
         assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
         assert_true(report.singular_count >= runs[i].passed);
         assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);

@@ -1,6 +1,7 @@
 // Constraints on several cores: rows of four-bars, in parts that nothing connects and in one that is long enough to be cut, have the bits of one core.
 #include "support.h"
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "scenes/generate.h"
 #include "machine/machine.h"
@@ -246,6 +247,30 @@ static void what_is_cut_moves_as_it_should(void** state) {
     }
 }
 
+// What workers need beside one core is taken when a simulation is made, or it is not made.
+static void a_lack_of_memory_is_survived(void** state) {
+    (void)state;
+    cal_model* const models[] = {make_row(&whole), make_spine(&plain)};
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        cal_machine* machine = open_threads(3, 1);
+        cal_status status = CAL_NO_MEMORY;
+        for (int after = 0; status != CAL_OK; after++) {
+            cal_sim_def def = cal_default_sim_def();
+            cal_sim* sim = NULL;
+            const int64_t before = cal_live_allocations();
+            def.machine = machine;
+            cal_fail_allocation(after);
+            status = cal_sim_create(models[m], &def, &sim, NULL);
+            cal_fail_allocation(-1);
+            cal_sim_destroy(sim);
+            assert_int_equal(cal_live_allocations(), before);
+            assert_true(status == CAL_OK || status == CAL_NO_MEMORY);
+        }
+        cal_machine_destroy(machine);
+        cal_model_destroy(models[m]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_solver_has_the_bits_of_one_core),
@@ -253,6 +278,7 @@ int main(void) {
         cmocka_unit_test(singular_positions_have_the_bits_of_one_core),
         cmocka_unit_test(towers_have_the_bits_of_one_core),
         cmocka_unit_test(what_is_cut_moves_as_it_should),
+        cmocka_unit_test(a_lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

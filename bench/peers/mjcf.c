@@ -70,7 +70,8 @@ static void write_actuator(FILE* file, const cal_actuator_def* def) {
     fputs("/>\n", file);
 }
 
-char* peer_mjcf_write(const peer_tree* tree) {
+// The model as MJCF; freed with free(). NULL when memory ran out. Limits are left out: MuJoCo's are constraints.
+static char* write_mjcf(const peer_tree* tree) {
     char* text = NULL;
     size_t length = 0;
     FILE* const file = open_memstream(&text, &length);
@@ -128,7 +129,7 @@ static mjModel* load(const char* text, cal_error* error) {
 cal_status peer_mujoco_create(const peer_tree* tree, peer_mujoco** out, cal_error* error) {
     *out = NULL;
     peer_mujoco* const peer = cal_allocate(1, sizeof *peer);
-    char* const text = peer_mjcf_write(tree);
+    char* const text = write_mjcf(tree);
     if (peer && text) {
         peer->tree = tree;
         peer->q_address = cal_allocate((size_t)tree->joint_count, sizeof(int));

@@ -12,9 +12,6 @@ typedef struct peer_mujoco {
     int* body;                  // MuJoCo's number of each body
 } peer_mujoco;
 
-// The model as MJCF; freed with free(). NULL when memory ran out. Limits are left out: MuJoCo's are constraints.
-char* peer_mjcf_write(const peer_tree* tree);
-
 cal_status peer_mujoco_create(const peer_tree* tree, peer_mujoco** out, cal_error* error);
 void peer_mujoco_destroy(peer_mujoco* peer);
 void peer_mujoco_set(peer_mujoco* peer, const double* q, const double* v, const double* tau);

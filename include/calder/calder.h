@@ -1044,7 +1044,7 @@ typedef enum cal_connection {
 typedef struct cal_singular_position {
     double time;      ///< when the rows were nearest to depending on each other
     double condition; ///< then: how many times a row is harder to move beside the others than by itself
-    double energy;    ///< by how much the passage changed kinetic and potential energy together, J
+    double energy;    ///< by how much the passage changed kinetic and potential energy together, beside work and losses, J
     int steps;        ///< that were taken over it because the solver did not get through; 0 as a rule
 } cal_singular_position;
 #define CAL_SINGULAR_SHOWN 16 ///< of a report
@@ -1187,12 +1187,12 @@ cal_status cal_ensemble_balance(cal_ensemble* ensemble, int instance, cal_energy
 cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* poses);
 /// Over time, q and v of all instances in their order.
 uint64_t cal_ensemble_hash(const cal_ensemble* ensemble);
-/// Writes everything that all instances go on from into a file, as cal_sim_save does. CAL_NOT_AVAILABLE on a GPU with loops or a solver with
-/// variable steps, and on ranks where shapes touch or the solver is "bdf".
+/// Writes everything that all instances go on from into a file, as cal_sim_save does. CAL_NOT_AVAILABLE on ranks where shapes touch or the
+/// solver is "bdf".
 cal_status cal_ensemble_save(cal_ensemble* ensemble, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits: the model, the definition and the number of instances must be the same ones. Trees with
-/// fixed steps may go on on another machine, a GPU or none, with other lanes; other instances on other processors with as many lanes.
-/// On an error nothing is changed.
+/// fixed steps go on on any machine, with other lanes; other instances on any that advances them, with as many lanes on cores. What comes
+/// from a GPU has no account of energy. On an error nothing is changed.
 cal_status cal_ensemble_load(cal_ensemble* ensemble, const char* path, cal_error* error);
 
 /// What happened so far, summed over the instances.

@@ -45,7 +45,8 @@ cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_c
 /// Says that q, v or tau were written there. All instances begin anew from these numbers at the ensemble's time; what wrote them must
 /// have finished.
 cal_status cal_cuda_ensemble_changed(cal_ensemble* ensemble);
-/// Forward dynamics of all instances from q, v and tau there into qdd there, and nothing is copied. Waits until it is done.
+/// Forward dynamics of all instances from q, v and tau there into qdd there, and nothing is copied. Waits until it is done. CAL_NOT_AVAILABLE:
+/// the ensemble is not on a GPU, or its model has constraints.
 cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble);
 
 #if defined(__GNUC__)

@@ -54,7 +54,8 @@ typedef struct cal_world_def {
     double group_rate;
     /// A collision after which bodies part at less than this joins them into a contact group, m/s; 0: what gravity gives
     /// in one interval of group checks, and without gravity what parts the smallest one in it by less than group_tolerance of
-    /// its size. Elastic collisions (restitution 1) never join.
+    /// its size. Elastic collisions (restitution 1) join only where a bounce
+    /// goes no further than a millionth of the size.
     double contact_speed;
     double restitution; ///< of every collision; negative: the larger one of the two shapes
     double friction;    ///< of every contact; negative: the larger one of the two shapes
@@ -366,7 +367,7 @@ typedef struct cal_contact_point {
 /// of an eighth of the interval between group checks from here on: at rest they carry the weight. Writes at most capacity of them
 /// (out may be NULL where it is 0); *count: how many there are. CAL_NOT_AVAILABLE with the "penalty" integrator.
 cal_status cal_world_contacts(cal_world* world, cal_contact_point* out, int capacity, int* count, cal_error* error);
-/// The same of a simulation; one without events has none.
+/// The same of a simulation, whose bodies are the model's by cal_sim_body_of; one without events has none.
 cal_status cal_sim_contacts(cal_sim* sim, cal_contact_point* out, int capacity, int* count, cal_error* error);
 
 // --- Scenes -------------------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ from ._calder import (
     Snapshot,
     __version__,
     algorithms,
+    center,
+    difference,
+    displace,
     energy,
     forward,
     generate,
@@ -42,6 +45,6 @@ from ._calder import (
 
 __all__ = [
     "Array", "Balance", "Contact", "DeviceArray", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
-    "algorithms", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian", "load", "loads",
-    "mass_matrix", "plan", "poses", "site", "solvers",
+    "algorithms", "center", "difference", "displace", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian",
+    "load", "loads", "mass_matrix", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

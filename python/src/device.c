@@ -47,6 +47,12 @@ static PyObject* ask(ensemble* self, const char* function, int argument) {
     if (!answer || !PyLong_Check(answer)) return answer;
     const cal_status status = (cal_status)PyLong_AsLong(answer);
     Py_DECREF(answer);
+    if (status == CAL_NOT_AVAILABLE) { // it is on a GPU
+        const cal_error absent = {
+            status,
+            "device_forward is for models without constraints: calder.forward with constraints=True, or advance"};
+        return error_raise(status, &absent);
+    }
     return status ? error_raise(status, NULL) : Py_NewRef(Py_None);
 }
 

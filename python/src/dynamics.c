@@ -236,12 +236,10 @@ static PyObject* displace(PyObject* module, PyObject* const* args, Py_ssize_t co
         !arguments_double(values[3], "time", 1, &time) || !begin(&c, values[0], values[1], values[2], NULL, "", NULL))
         return NULL;
     array* out = array_create_vector(c.model->q_count);
-    const cal_status status = !out ? CAL_NO_MEMORY : c.q.data && c.v.data ? CAL_OK : CAL_BAD_ARGUMENT;
-    if (!status) {
-        memcpy(out->data, c.q.data, (size_t)c.model->q_count * sizeof(double));
-        cal_model_displace(c.model->model, c.v.data, time, out->data);
-    }
-    return finish(&c, status, NULL, out);
+    if (out && c.q.data) memcpy(out->data, c.q.data, (size_t)c.model->q_count * sizeof(double));
+    if (out) cal_model_displace(c.model->model, c.v.data, time, out->data);
+    end(&c);
+    return (PyObject*)out;
 }
 
 static PyObject* difference(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -258,10 +256,10 @@ static PyObject* difference(PyObject* module, PyObject* const* args, Py_ssize_t 
         return NULL;
     }
     array* out = array_create_vector(model->v_count);
-    const cal_status status = !out ? CAL_NO_MEMORY : c.q.data && to.data ? CAL_OK : CAL_BAD_ARGUMENT;
-    if (!status) cal_model_difference(model->model, c.q.data, to.data, out->data);
+    if (out) cal_model_difference(model->model, c.q.data, to.data, out->data);
     numbers_release(&to);
-    return finish(&c, status, NULL, out);
+    end(&c);
+    return (PyObject*)out;
 }
 
 static PyObject* energy(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {

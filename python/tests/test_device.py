@@ -97,6 +97,15 @@ class Device(unittest.TestCase):
         there.advance(0.125)
         self.assertEqual(here.hash, there.hash)
 
+    def test_lends_instances_with_loops(self):
+        ensemble = calder.Ensemble(calder.generate("fivebar"), 40, spread=0.01, machine="cuda")
+        self.assertEqual(ensemble.device("tau").shape[2], 32)
+        ensemble.device_changed()
+        ensemble.advance(0.01)
+        self.assertFalse(ensemble.failed)
+        with self.assertRaisesRegex(calder.Error, "models without constraints"):
+            ensemble.device_forward()
+
     def test_memory_that_is_lent_outlives_its_owner(self):
         ensemble = self.make(machine="cuda")
         v = Borrowed(ensemble.device("v"))

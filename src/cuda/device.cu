@@ -139,12 +139,15 @@ static void note(cal_device* device, cudaError_t result) {
     if (result != cudaSuccess && device->failed == cudaSuccess) device->failed = result;
 }
 
-static cal_status fail(cal_error* error, cal_status status, const char* what, cudaError_t result) {
+static cal_status explain(cal_error* error, cal_status status, const char* what, const char* why) {
     if (error) {
         error->status = status;
-        snprintf(error->text, sizeof error->text, "%s: %s", what, cudaGetErrorString(result));
+        snprintf(error->text, sizeof error->text, "%s: %s", what, why);
     }
     return status;
+}
+static cal_status fail(cal_error* error, cal_status status, const char* what, cudaError_t result) {
+    return explain(error, status, what, cudaGetErrorString(result));
 }
 
 static void release(cal_device* device) {
@@ -164,6 +167,9 @@ cal_status cal_device_open(int index, cal_device** out, cal_error* error) {
     *out = NULL;
     int count = 0;
     cudaError_t result = cudaGetDeviceCount(&count);
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) // which count takes for one that is too old
+        return explain(error, CAL_NOT_AVAILABLE, "there is no CUDA device here", "no NVIDIA driver is installed");
     if (result != cudaSuccess || count == 0)
         return fail(error, CAL_NOT_AVAILABLE, "there is no CUDA device here",
                     result != cudaSuccess ? result : cudaErrorNoDevice);

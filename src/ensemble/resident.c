@@ -364,7 +364,7 @@ static void show_kept(const cal_ensemble* ensemble) {
 }
 
 const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch) {
-    if (ensemble->ops != &cal_ensemble_resident) return NULL;
+    if (ensemble->ops != &cal_ensemble_resident && ensemble->ops != &cal_ensemble_held) return NULL;
     *batch = ensemble->resident->batch;
     return ensemble->resident->plan;
 }
@@ -512,11 +512,12 @@ const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .show_kept = show_kept,
                                                 .takes_steps = true,
                                                 IMAGES};
-// Constraints are looked at with each state: nobody else writes it there, and steps are those of an advance.
+// Steps are those of an advance, which begins with a look at constraints.
 const cal_ensemble_ops cal_ensemble_held = {.create = create,
                                             .destroy = destroy,
                                             .start = start,
                                             .is_undecided = cal_resident_is_undecided,
                                             .drive = drive,
                                             .run = run,
+                                            .show_kept = show_kept,
                                             IMAGES};

@@ -37,7 +37,8 @@ int cal_machine_processors(const cal_machine* machine) { return machine ? machin
 
 enum { PLAIN, TWO, FOUR, EIGHT, FUSED };
 
-int cal_processor_variant(int lanes) {
+// The variant of the kernels that this processor should run for a number of lanes; -1 when it cannot.
+static int processor_variant(int lanes) {
 #ifdef CAL_PORTABLE_LANES
     return lanes == 8 ? EIGHT : lanes == 4 ? FOUR : lanes == 2 ? TWO : PLAIN;
 #else
@@ -58,7 +59,7 @@ int cal_best_lanes(void) {
 #ifdef CAL_PORTABLE_LANES
     return 2;
 #else
-    return cal_processor_variant(8) >= 0 ? 8 : cal_processor_variant(4) >= 0 ? 4 : 1;
+    return processor_variant(8) >= 0 ? 8 : processor_variant(4) >= 0 ? 4 : 1;
 #endif
 }
 
@@ -71,7 +72,7 @@ cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, i
     if (lanes == 0) lanes = cal_best_lanes();
     if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8)
         return cal_fail(error, CAL_BAD_ARGUMENT, "lanes must be 0 (automatic), 1, 2, 4 or 8, not %d", lanes);
-    const int variant = cal_processor_variant(lanes);
+    const int variant = processor_variant(lanes);
     if (variant < 0)
         return cal_fail(error, CAL_NOT_AVAILABLE, "this processor cannot run %d lanes; at most %d", lanes,
                         cal_best_lanes());

@@ -4,8 +4,6 @@
 #include "plan/distribution.h"
 #include "plan/machine_ops.h"
 
-// The variant of the kernels that this processor should run for a number of lanes; -1 when it cannot.
-int cal_processor_variant(int lanes);
 // Fills in what all machines have, and checks lanes (0: the best).
 CAL_FOR_PARTS cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors,
                                            cal_error* error);

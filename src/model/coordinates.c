@@ -7,7 +7,8 @@
 
 // --- One joint -------------------------------------------------------------------------------------------------------
 
-void cal_joint_rate(int kind, const double* q, const double* v, double* rate) {
+// q̇ of q and v.
+static void joint_rate(int kind, const double* q, const double* v, double* rate) {
     const int plain = cal_joint_plain(kind);
     for (int i = 0; i < plain; i++) rate[i] = v[i];
     if (cal_joint_quaternion(kind) < 0) return;
@@ -15,7 +16,8 @@ void cal_joint_rate(int kind, const double* q, const double* v, double* rate) {
     cal_quaternion_multiply(q + plain, half, rate + plain);
 }
 
-void cal_joint_normalize(int kind, double* q) {
+// Divides the quaternion by its length.
+static void joint_normalize(int kind, double* q) {
     const int quaternion = cal_joint_quaternion(kind);
     if (quaternion >= 0) cal_quaternion_normalize(q + quaternion);
 }
@@ -34,13 +36,13 @@ void cal_model_rate(const cal_model* model, const double* q, const double* v, do
     }
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        cal_joint_rate((int)joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);
+        joint_rate((int)joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);
     }
 }
 
 void cal_model_normalize(const cal_model* model, double* q) {
     for (int i = 0; i < model->joint_count; i++)
-        cal_joint_normalize((int)model->joints[i].def->kind, q + model->joints[i].first_q);
+        joint_normalize((int)model->joints[i].def->kind, q + model->joints[i].first_q);
 }
 
 void cal_model_displace(const cal_model* model, const double* v, double time, double* q) {

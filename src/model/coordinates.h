@@ -15,10 +15,6 @@ CAL_DEVICE static inline int cal_joint_quaternion(int kind) { return kind == CAL
 // How many of a joint's q have its v as their rates; the quaternion, if any, follows.
 CAL_DEVICE static inline int cal_joint_plain(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : 1; }
 
-// q̇ of q and v.
-void cal_joint_rate(int kind, const double* q, const double* v, double* rate);
-// Divides the quaternion by its length.
-void cal_joint_normalize(int kind, double* q);
 // As cal_model_displace, of one joint: factor times a change in the coordinates of v.
 void cal_joint_displace(int kind, const double* change, double factor, double* q);
 

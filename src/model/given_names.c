@@ -51,7 +51,7 @@ static int find(const named_list* list, const char* name) {
 
 // What to ask of a kind of things: those of the first macro have names of one kind or the other, those of the second one only given ones.
 #define LIST(noun, items, count, table)                                                                                \
-    &(named_list) { noun, (items) ? &(items)->name : NULL, sizeof *(items), count, table }
+    &(named_list) { noun, (items) ? &(items)->name : NULL, sizeof *(items), (items) ? (count) : 0, table }
 #define FIND(kind, noun, items, count, table)                                                                          \
     int cal_model_find_##kind(const cal_model* model, const char* name) {                                              \
         return model ? find(LIST(noun, model->items, model->count, table), name) : CAL_NONE;                           \

@@ -90,15 +90,6 @@ static void append(cal_xml_node* parent, cal_xml_node* node) {
     parent->last = node;
 }
 
-cal_xml_node* cal_xml_add(cal_xml_document* document, cal_xml_node* parent, const char* name,
-                          const cal_xml_node* like) {
-    cal_xml_node* node = cal_xml_allocate(document, 1, sizeof *node);
-    if (node == NULL) return NULL;
-    *node = (cal_xml_node){.name = name, .file = like->file, .line = like->line, .text = ""};
-    append(parent, node);
-    return node;
-}
-
 static int line_of(const parsing* p) {
     const XML_Size line = XML_GetCurrentLineNumber(p->parser);
     return (line > INT_MAX / 2 ? INT_MAX / 2 : (int)line) + p->line_offset;

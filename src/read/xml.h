@@ -43,8 +43,6 @@ cal_xml_node* cal_xml_root(const cal_xml_document* document);
 void* cal_xml_allocate(cal_xml_document* document, size_t count, size_t size);
 // A copy of a text that lives as long as the document; NULL when there is no memory.
 const char* cal_xml_copy(cal_xml_document* document, const char* text);
-// A node below `parent` (NULL: nowhere) with the name, file and line of another; NULL when there is no memory.
-cal_xml_node* cal_xml_add(cal_xml_document* document, cal_xml_node* parent, const char* name, const cal_xml_node* like);
 
 // Whether the element has this name.
 bool cal_xml_is(const cal_xml_node* node, const char* name);

@@ -205,7 +205,8 @@ static int find_device_length(const cal_model* model) {
     return best;
 }
 
-cal_status cal_schedule_cut(const cal_model* model, cal_schedule_choice choice, bool loops, bool* cut, bool* port) {
+// Which edges above nodes of the model are cut, and which nodes are ports.
+static cal_status cut_edges(const cal_model* model, cal_schedule_choice choice, bool loops, bool* cut, bool* port) {
     const size_t count = (size_t)model->node_count;
     growth* parts = cal_allocate(count, sizeof *parts);
     bool* touched = cal_allocate(count, sizeof *touched);
@@ -281,7 +282,7 @@ cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choic
         for (int c = 0; c < model->constraint_count && rows <= CAL_SCHEDULE_ROWS; c++)
             rows += cal_constraint_rows(&model->constraints[c], NULL);
         schedule->loops = rows > 0 && rows <= CAL_SCHEDULE_ROWS;
-        status = cal_schedule_cut(model, choice, schedule->loops, cut, port);
+        status = cut_edges(model, choice, schedule->loops, cut, port);
     }
     if (status == CAL_OK) status = cal_schedule_make_forest(schedule, cut, port);
     if (status == CAL_OK) status = weigh_parts(schedule, error);

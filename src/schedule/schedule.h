@@ -129,8 +129,6 @@ typedef struct cal_schedule_costs {
     double place; // where it is, before its base is known; parts with tips only
 } cal_schedule_costs;
 extern const cal_schedule_costs cal_schedule_ours;
-// Operations of a join below, of elements with so many columns: b's, and a's other ones.
-double cal_schedule_below_work(double below, double other);
 
 cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choice, cal_schedule** out,
                                cal_error* error);
@@ -159,14 +157,11 @@ double cal_schedule_operation(const cal_schedule* schedule, double compute);
 // Operations of everything, on one processor.
 double cal_schedule_work(const cal_schedule* schedule);
 
-// The steps of making one, in order. Which edges above nodes of the model are cut, and which nodes are ports.
-cal_status cal_schedule_cut(const cal_model* model, cal_schedule_choice choice, bool loops, bool* cut, bool* port);
+// The steps of making one, in order.
 // Nodes of the model that a constraint acts on; returns how many.
 int cal_schedule_touched(const cal_model* model, int constraint, int32_t nodes[8]);
 cal_status cal_schedule_make_forest(cal_schedule* schedule, const bool* cut, const bool* port); // forest, parts, ports
 cal_status cal_schedule_join(cal_schedule* schedule);                                           // elements
-// Operations of one join of elements with so many columns.
-double cal_schedule_join_work(const cal_schedule* schedule, const cal_element* element);
 
 // What a column on the ground reads of each lane's base: how it moves (as from a parent), and how it is accelerated.
 enum { CAL_BASE_COUNT = CAL_DOWN_COUNT + 6 };

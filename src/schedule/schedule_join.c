@@ -264,26 +264,28 @@ static cal_status find_roots(joiner* j) {
     return CAL_OK;
 }
 
-double cal_schedule_below_work(double below, double other) {
+// Operations of a join below, of elements with so many columns: b's, and a's other ones.
+static double below_work(double below, double other) {
     const double pairs = (below + other) * (below + other + 1.0);
     // J and K: two roots, Λ G, 1 + Gᵀ Λ G, C⁻¹ Gᵀ and its square each; E J Eᵀ; columns of b and of a; all pairs; the way back.
     return 2.0 * (2.0 * (2.0 * 56.0 + 126.0 + 91.0 + 126.0 + 126.0) + 342.0) + 2.0 * (144.0 * below + 72.0 * other) +
            6.0 * pairs + 2.0 * (150.0 + 6.0 * (below + other));
 }
 
-double cal_schedule_join_work(const cal_schedule* s, const cal_element* e) {
+// Operations of one join of elements with so many columns.
+static double join_work(const cal_schedule* s, const cal_element* e) {
     if (e->kind != CAL_ELEMENT_BELOW && e->kind != CAL_ELEMENT_BESIDE) return 0.0;
     const double below = s->elements[e->b].columns,
                  other = s->elements[e->a].columns - 6.0 * (e->kind == CAL_ELEMENT_BELOW);
     if (e->kind == CAL_ELEMENT_BESIDE) return 27.0 + (below + other) * (below + other + 1.0) / 2.0;
-    return cal_schedule_below_work(below, other);
+    return below_work(below, other);
 }
 
 // What is known of elements when all are there.
 static void add_totals(cal_schedule* s) {
     for (int i = 0; i < s->element_count; i++) {
         cal_element* e = &s->elements[i];
-        e->work = cal_schedule_join_work(s, e);
+        e->work = join_work(s, e);
         s->joins += e->work;
         if (e->height > s->height) s->height = e->height;
         if (e->kind == CAL_ELEMENT_PART) s->parts[e->index].element = i;

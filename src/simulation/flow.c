@@ -23,7 +23,8 @@ static cal_status add_flowed(cal_world* world, int component, cal_flows* sum) {
     return status;
 }
 
-cal_status cal_world_find_flows(cal_world* world, cal_flows* out) {
+// What flowed into and out of everything, to the world's time.
+static cal_status find_flows(cal_world* world, cal_flows* out) {
     *out = (cal_flows){0};
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
@@ -61,7 +62,7 @@ static cal_status read_now(cal_world* world, cal_reading* out) {
                          .tolerance = report.group_steps > 0 ? sqrt(world->def.group_tolerance) : world->def.tolerance,
                          .floor = find_floor(world),
                          .can_flow = true};
-    return status == CAL_OK ? cal_world_find_flows(world, &out->flows) : status;
+    return status == CAL_OK ? find_flows(world, &out->flows) : status;
 }
 
 cal_status cal_world_begin_account(cal_world* world, cal_error* error) {

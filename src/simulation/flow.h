@@ -23,8 +23,6 @@
 struct cal_member_span;
 struct cal_group;
 
-// What flowed into and out of everything, to the world's time.
-cal_status cal_world_find_flows(cal_world* world, cal_flows* out);
 // The account begins, if it has not yet; what comes and goes while it runs takes its energy along.
 cal_status cal_world_begin_account(cal_world* world, cal_error* error);
 cal_status cal_world_admit_energy(cal_world* world); // of new bodies

@@ -195,8 +195,6 @@ cal_status cal_system_each_column(cal_system* system, cal_column_function* funct
 
 // --- Where energy goes (system_flows.c) ------------------------------------------------------------------------------
 
-// Whether anything may flow in or out; what closing constraints adds is none of that.
-bool cal_system_can_flow(const cal_system* system);
 // Whether passes sum up powers at the next evaluation.
 bool cal_system_needs_powers(const cal_system* system);
 // After an evaluation: powers are the passes' (NULL: none were asked for), sums the solver's.
@@ -305,8 +303,6 @@ bool cal_system_create_singular(cal_system* system); // system->forces
 void cal_system_project_step(cal_system* system, cal_along along, double* q, double* v);
 // Whether it might change them.
 bool cal_system_is_open(cal_system* system, const double* q, const double* v);
-// Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
-bool cal_system_is_near(const cal_system* system);
 // Whether it has to be looked at whether σ changes so fast there that there is noise: not where that is known. And whether it does, with
 // these accelerations; σ is looked at elsewhere, and constraints' rows and factors are those there.
 bool cal_system_looks_near(const cal_system* system);

@@ -18,7 +18,8 @@ static bool joints_flow(const cal_system* system) {
     return system->has_powers || system->driven || system->def.force || system->friction.count > 0;
 }
 
-bool cal_system_can_flow(const cal_system* system) {
+// Whether anything may flow in or out; what closing constraints adds is none of that.
+static bool can_flow(const cal_system* system) {
     return joints_flow(system) || system->push_count > 0 || (system->constraints && system->constraints->moved);
 }
 
@@ -205,7 +206,7 @@ static cal_status read_now(cal_system* system, cal_reading* out) {
                          .steps = system->report.steps,
                          .tolerance = fixed ? 0.0 : system->def.relative,
                          .step = fixed ? system->settings.step : 0.0,
-                         .can_flow = cal_system_can_flow(system)};
+                         .can_flow = can_flow(system)};
     return cal_system_energy(system, &out->kinetic, &out->potential);
 }
 

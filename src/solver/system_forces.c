@@ -51,7 +51,8 @@ static cal_status push_rows(const cal_system* system, cal_state* state) {
     cal_status status = CAL_OK;
     for (int i = 0; cal_system_holds(system) && i < system->constraints->row_count; i++) {
         const cal_row* row = &system->constraints->rows[i];
-        if (row->constraint >= cal_system_own_constraints(system)) continue; // friction is the joint's own
+        // Friction, couplings and prescribed motions act across their joints: they are these joints' own.
+        if (system->model->constraints[row->constraint].kind == CAL_COUPLING) continue;
         for (int n = 0; n < row->node_count && !status; n++) {
             double force[3], moment[3];
             for (int k = 0; k < 3; k++) {

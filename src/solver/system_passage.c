@@ -2,7 +2,9 @@
 //
 //     step        o        o        o        o        o        evaluations near a singular position are noted: ∙
 //     noted           ∙∙     ∙∙∙        ∙
-//     energy      │ before                   │ after           at the ends of the last step before and the first one after
+//     energy      │ before            │ after                  at the ends of the last step before and the last noted one
+//
+// What forces did on or took from the mechanism meanwhile is no change that the passage made.
 #include "solver/system_data.h"
 #include <float.h>
 #include <math.h>
@@ -20,10 +22,13 @@ void cal_system_note_near(cal_system* system, double time, double distance, int 
     p->distance = distance;
 }
 
-static cal_status find_total(cal_system* system, const double* q, const double* v, double* out) {
+// Kinetic and potential energy at the end of the last step, without what work and losses have made of them since the system was made.
+static cal_status find_total(cal_system* system, double* out) {
+    const cal_flow_memory* m = &system->flow.memory;
+    const double *q = system->kept, *v = q + system->model->q_count;
     double energy[2] = {0.0, 0.0};
     const cal_status status = cal_system_find_energy(system, q, v, energy);
-    *out = energy[0] + energy[1];
+    *out = energy[0] + energy[1] - (m->base.work + m->last[CAL_FLOW_WORK]) + (m->base.loss + m->last[CAL_FLOW_LOSS]);
     return status;
 }
 
@@ -43,11 +48,11 @@ cal_status cal_system_follow_passage(cal_system* system, const double* q, const 
     const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
     cal_status status = CAL_OK;
     if (p->near && !p->open) {
-        status = find_total(system, system->kept, system->kept + q_count, &p->energy);
+        status = find_total(system, &p->energy);
         p->open = true;
     } else if (p->open && !p->near) {
         double energy = 0.0;
-        status = find_total(system, q, v, &energy);
+        status = find_total(system, &energy);
         list(system, (cal_singular_position){.time = p->time,
                                              .condition = 1.0 / fmax(p->distance, DBL_EPSILON),
                                              .energy = energy - p->energy,

@@ -274,13 +274,14 @@ static double cube_root(double x) {
 
 static double zone_cubed(const cal_system* system, double speed) { return zone_cubed_at(system, speed, speed); }
 
-bool cal_system_is_near(const cal_system* system) {
+// Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
+static bool is_near(const cal_system* system) {
     const cal_closing closing = closing_of(system);
     return cal_closing_is_near(&closing, system->constraints, system->evaluated_v);
 }
 
 bool cal_system_looks_near(const cal_system* system) {
-    return cal_system_is_near(system) &&
+    return is_near(system) &&
            !(system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach);
 }
 
@@ -314,7 +315,7 @@ static cal_status find_beside(cal_system* system, double time, double distance, 
 
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     const cal_model* model = system->model;
-    if (!cal_system_is_near(system)) return CAL_OK;
+    if (!is_near(system)) return CAL_OK;
     const double speed = cal_largest_size(system->evaluated_v, model->v_count),
                  distance = cal_constraints_distance(system->constraints);
     const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), CAL_WIDEST_ZONE);

@@ -3,7 +3,7 @@
 // A group has fixed members; when they change, a new group takes over. So all that a rollback needs is in the state graph: a
 // group's states, and the junctions at which it began and ended. What touches what among its members, and the fixed and driven
 // bodies that it knows, is a matter of its steps: impacts inside of a group are no events. But links, bodies with callbacks
-// at collisions and elastic pairs collide by events also there, and stay in touch in a list of pairs, which is fixed too.
+// at collisions and elastic pairs collide by events also there, but for elastic ones that rest, and stay in touch in a list of pairs, which is fixed too.
 //
 //     fusion    two components touch softly: their members make a new group, old groups end
 //     joining   before a step: what touches the group, or comes near enough to touch it in the next interval, becomes part of it

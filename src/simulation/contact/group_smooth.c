@@ -35,6 +35,7 @@ static const double soon = 1e-3;        // of the step: the same, where bodies a
 static const double spread = 1e-8;      // of the diagonal: what makes forces unique
 static const double smallest = 1e-6;    // of the largest of the diagonal: what counts as that where it is less
 static const double least_force = 1e-9; // of the largest: rounding
+static const double flat = 1e-9;        // of one, that normals of one plane differ by
 static const double rounding = 4e-15;   // of a speed that spin gives to points about its axis: what is left of it there
 
 bool cal_smooth_takes(const cal_group* group) { return group->unit_count <= CAL_SMOOTH_UNITS; }
@@ -138,6 +139,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         if (rows > CAL_SMOOTH_ROWS) return false;
         s->held[s->count++] = (cal_held_contact){.key = contact->key,
                                                  .body = {touch->body[0], touch->body[1]},
+                                                 .normal = {contact->normal[0], contact->normal[1], contact->normal[2]},
                                                  .gap = touch->gap,
                                                  .slides = slides || touch->stops};
     }
@@ -336,10 +338,56 @@ static bool is_sole(const cal_smooth* s, int held) {
     return others[0] == 0 || others[1] == 0;
 }
 
+static bool same_pair(const cal_held_contact* a, const cal_held_contact* b) {
+    return a->body[0] == b->body[0] && a->body[1] == b->body[1];
+}
+
+// The same of several contacts of two bodies that lie on one plane together: how friction is shared among them is not known, but its sum is.
+static bool are_sole(const cal_smooth* s, int held) {
+    const cal_held_contact* own = &s->held[held];
+    int others[2] = {0, 0};
+    for (int i = 0; i < s->count; i++) {
+        const cal_held_contact* other = &s->held[i];
+        if (same_pair(other, own)) {
+            if (cal_dot3(other->normal, own->normal) < 1.0 - flat) return false;
+            continue;
+        }
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < 2; k++) {
+                const int unit = s->group->unit_of_body[own->body[side]];
+                others[side] += unit >= 0 && s->group->unit_of_body[other->body[k]] == unit;
+            }
+    }
+    bool sole = false;
+    for (int side = 0; side < 2; side++) {
+        const int unit = s->group->unit_of_body[own->body[side]];
+        sole |= unit >= 0 && !rests(s, unit) && others[side] == 0;
+    }
+    return sole;
+}
+
 bool cal_smooth_is_simple(const cal_smooth* s) {
     bool simple = true;
-    for (int i = 0; simple && i < s->count; i++) simple = is_sole(s, i);
+    for (int i = 0; simple && i < s->count; i++) simple = is_sole(s, i) || are_sole(s, i);
     return simple;
+}
+
+// By how much the friction of several contacts of two bodies that stick, and are those of one body alone, is more than all of them have, however it is
+// shared; *sum: its direction, in the world's axes. No more than zero: it is not, or another of them says so.
+static double find_excess(const cal_smooth* s, int held, double sum[3]) {
+    double limit = 0.0;
+    int column = 0;
+    memset(sum, 0, 3 * sizeof *sum);
+    if (!are_sole(s, held)) return 0.0;
+    for (int i = 0; i < s->count; column += s->held[i++].slides ? 1 : 3) {
+        if (!same_pair(&s->held[i], &s->held[held])) continue;
+        if (s->held[i].slides || i < held) return 0.0;
+        double force[3];
+        find_friction(s, i, s->right + column, force);
+        for (int k = 0; k < 3; k++) sum[k] += force[k];
+        limit += find(s, i)->friction * s->right[column];
+    }
+    return sqrt(cal_dot3(sum, sum)) - limit;
 }
 
 // Whether the forces in `right` are such as contacts have. The one that would pull most is in s->pulls, and the one that would need most friction
@@ -358,9 +406,13 @@ static bool check_forces(cal_smooth* s) {
         if (s->held[i].slides) continue;
         const double beyond = across - find(s, i)->friction * force[0];
         ok = ok && beyond <= least_force * largest;
-        if (beyond <= missing || !is_sole(s, i)) continue;
-        missing = beyond, s->strains = i;
-        find_friction(s, i, force, s->friction);
+        double sum[3];
+        const bool sole = is_sole(s, i);
+        const double excess = sole ? beyond : find_excess(s, i, sum);
+        if (excess <= missing) continue;
+        missing = excess, s->strains = i;
+        if (sole) find_friction(s, i, force, sum);
+        memcpy(s->friction, sum, sizeof sum);
     }
     return ok;
 }
@@ -507,8 +559,11 @@ static bool let_go(cal_smooth* s) {
 static bool let_slide(cal_smooth* s) {
     const int strains = s->strains;
     if (strains < 0 || cal_group_varies(s->group)) return false;
-    s->held[strains].slides = true;
-    memcpy(s->held[strains].along, s->friction, sizeof s->friction);
+    for (int i = 0; i < s->count; i++) {
+        if (!same_pair(&s->held[i], &s->held[strains])) continue;
+        s->held[i].slides = true;
+        memcpy(s->held[i].along, s->friction, sizeof s->friction);
+    }
     return true;
 }
 

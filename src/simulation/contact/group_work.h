@@ -1,6 +1,6 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in eight files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), what is hit in a step
-// (group_impacts.c), energy (group_energy.c), steps (group_trial.c, group_whole.c), and intervals.
+// What the implicit integrator of contact groups works with (group_implicit.c), in nine files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), the few that move in a large
+// group (group_few.c), what is hit in a step (group_impacts.c), energy (group_energy.c), steps (group_trial.c, group_whole.c), and intervals.
 #pragma once
 #include "base/radix.h"
 #include "simulation/contact/contact_problem.h"
