@@ -117,7 +117,7 @@ sanitize-threads: prepared # those with threads under the thread sanitizer
 
 sanitize-all: ## all tests and kernels under the sanitizers, and all tests with threads under the thread sanitizer: an hour
 	@$(MAKE) sanitize SANITIZED_NOT=none SANITIZED_LANES= \
-	    THREAD_TESTS="machines|ensemble|assembly|bdf_machine|checkpoint|constraints|flight|mass_factor|minimal|parallel_world|resume|rps|stiff|tendons|view_parts|view_server|view_world"
+	    THREAD_TESTS="$$(grep -lE 'cal_machine_threads|pthread|threads:[0-9]|"view/' tests/test_*.c | sed 's/.*test_//; s/\.c$$//' | paste -sd '|')"
 
 # Simulated hours.
 SOAK_HOURS ?= 24

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cal_benchmark* const benchmarks[] = {
-    &cal_bench_forward,      &cal_bench_rounds,       &cal_bench_solvers,  &cal_bench_precision, &cal_bench_scale,
-    &cal_bench_distribution, &cal_bench_tree_machine, &cal_bench_assembly, &cal_bench_rps,       &cal_bench_world};
+#define BENCHMARK(name) &cal_bench_##name,
+static const cal_benchmark* const benchmarks[] = {CAL_BENCHMARKS(BENCHMARK)};
 
 const cal_benchmark* cal_benchmark_at(int index) {
     return index >= 0 && (size_t)index < CAL_ARRAY_COUNT(benchmarks) ? benchmarks[index] : NULL;

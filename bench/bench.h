@@ -1,4 +1,4 @@
-// A benchmark is one file in bench/ with a record, listed in bench.c.
+// A benchmark is one file in bench/ with a record, listed here.
 #pragma once
 #include "command.h"
 #include "common_options.h"
@@ -9,7 +9,9 @@ typedef struct cal_benchmark {
     int (*run)(int argc, char** argv);
 } cal_benchmark;
 
-extern const cal_benchmark cal_bench_forward, cal_bench_rounds, cal_bench_solvers, cal_bench_scale,
-    cal_bench_tree_machine, cal_bench_assembly, cal_bench_rps, cal_bench_world, cal_bench_precision,
-    cal_bench_distribution;
+// All benchmarks, in the order in which they are listed.
+#define CAL_BENCHMARKS(X)                                                                                              \
+    X(forward) X(rounds) X(solvers) X(precision) X(scale) X(distribution) X(tree_machine) X(assembly) X(rps) X(world)
+#define CAL_DECLARE_BENCHMARK(name) extern const cal_benchmark cal_bench_##name;
+CAL_BENCHMARKS(CAL_DECLARE_BENCHMARK)
 const cal_benchmark* cal_benchmark_at(int index); // NULL past the last one

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "machine.h"
-#include "model_file.h"
 #include "quantities.h"
 #include "result.h"
 #include "timing.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "progress.h"
-#include "quantities.h"
 #include "result.h"
 #include "timing.h"
 #include "world_price.h"

@@ -372,8 +372,6 @@ static int run(int argc, char** argv) {
     b->table.machine = machine;
     b->table.cores = b->lab.cores;
     b->table.processes = b->lab.processes;
-    b->table.paper_sequential = paper_seconds("sequential", 1);
-    b->table.paper_local = local_ratio();
     if (status == CAL_EXIT_DONE) status = bench_all(b);
     if (status == CAL_EXIT_DONE) {
         if (json)

@@ -26,8 +26,7 @@ typedef struct cal_tree_costs {
 typedef struct cal_tree_table {
     const char* machine; // "threads" or "mpi"
     int cores, processes;
-    double paper_sequential, paper_local; // seconds of Figure 5 on one processor; a message there, in t_E
-    cal_tree_costs costs;                 // of one figure
+    cal_tree_costs costs; // of one figure
     cal_tree_row rows[CAL_MOST_TREE_ROWS];
     int count;
 } cal_tree_table;

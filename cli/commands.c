@@ -11,9 +11,7 @@ static const cal_command commands[] = {
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose, tendon"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
-    {"bench", cal_command_bench,
-     "the papers' experiments: forward, rounds, solvers, precision, scale, distribution, tree-machine, assembly, rps, "
-     "world"},
+    {"bench", cal_command_bench, "the papers' experiments; bench --help lists them"},
     {"view", cal_command_view, "live in the browser: look, pause, grab a body and drag it; without a model a gallery"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},

@@ -1,7 +1,6 @@
 // Joints that an option names.
 #include "joint_names.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

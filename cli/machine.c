@@ -3,7 +3,6 @@
 #include "machine.h"
 #include "calder/calder_run.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,53 +1,20 @@
 // `calder plan`: who computes what on many processors, and how long one evaluation would take.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calder/calder_record.h"
 #include "common_options.h"
 #include "copies.h"
-#include "joint_tree.h"
-#include "json.h"
 #include "model_file.h"
 #include "plan_gpu.h"
+#include "plan_say.h"
 #include "progress.h"
 #include "quantities.h"
 #include "world_price.h"
 
 static const char usual_processors[] = "1..16";
-enum { LONGEST_TABLE = 20, LONGEST_LIST = 200 }; // rows that are printed, numbers that are all planned
-
-typedef struct plan_row {
-    int processors, used;
-    int trunk; // joints that every processor computes which has something below them
-    double seconds, speedup;
-    double price; // the time by cal_price, one measure for all distributions; 0: seconds is that
-} plan_row;
-
-typedef struct plan {
-    const char *model_name, *processors, *compute, *message, *send, *read, *distribution, *machine, *lanes, *save,
-        *algorithm, *schedule, *gpu;
-    bool tree, json, world;
-    int64_t batch; // instances on a GPU
-    double time;   // that a world is simulated; 0: chosen
-    cal_model* model;
-    cal_costs costs;
-    bool measured;
-    int cores;       // threads that were measured together; 0: none were
-    double crowding; // how many times longer a joint takes when all cores compute
-    cal_distribution kind;
-    int* counts; // of processors
-    int count;
-    bool thinned; // the list was too long for all of its numbers
-    plan_row* rows;
-    cal_schedule_report* reports; // of assembly
-    int ranks;                    // that were asked what they send for it; 0: none were
-    cal_schedule_report expected; // of them
-    int64_t sent_messages, sent_bytes;
-    int32_t* processor_of_joint; // of the last row
-} plan;
+enum { LONGEST_LIST = 200 }; // of numbers that are all planned
 
 static const char* distribution_choice(int index) {
     static const char* const names[] = {"balanced", "jung", NULL};
@@ -65,7 +32,7 @@ static int read_duration(const char* option, const char* text, double* seconds) 
                         "--%s '%s' is not a duration; allowed: a number with s, ms, us or ns, as 0.4ms", option, text);
 }
 
-static int read_costs(plan* p) {
+static int read_costs(cal_plan_question* p) {
     int status = read_duration("compute", p->compute, &p->costs.compute);
     if (status == CAL_EXIT_DONE) status = read_duration("message", p->message, &p->costs.message);
     if (status == CAL_EXIT_DONE) status = read_duration("send", p->send, &p->costs.send);
@@ -89,18 +56,12 @@ static int read_costs(plan* p) {
     return CAL_EXIT_DONE;
 }
 
-// Of assembly: the schedule that each number of processors asks for, unless one is given.
-static const char* schedule_for(const plan* p, int processors, char* text, size_t capacity) {
-    snprintf(text, capacity, "%d", processors);
-    return p->schedule ? p->schedule : text;
-}
-
 // What the schedule says that the ranks of this machine send, and what the plan that is made of it does send.
-static cal_status count_messages(plan* p, cal_machine* machine, cal_error* error) {
+static cal_status count_messages(cal_plan_question* p, cal_machine* machine, cal_error* error) {
     char text[16];
     cal_plan* made = NULL;
     const int ranks = cal_machine_processors(machine);
-    const char* schedule = schedule_for(p, ranks, text, sizeof text);
+    const char* schedule = cal_plan_schedule_for(p, ranks, text, sizeof text);
     cal_status status = cal_schedule_predict(p->model, schedule, ranks, &p->costs, &p->expected, error);
     if (status == CAL_OK)
         status = cal_plan_create_scheduled(p->model, "assembly", schedule, machine, NULL, &made, error);
@@ -109,7 +70,7 @@ static cal_status count_messages(plan* p, cal_machine* machine, cal_error* error
     return status;
 }
 
-static int measure(plan* p) {
+static int measure(cal_plan_question* p) {
     cal_machine* machine = NULL;
     // One core has nobody to exchange anything with: two threads share it.
     const bool threads = !p->machine || strcmp(p->machine, "threads") == 0;
@@ -131,24 +92,24 @@ static int measure(plan* p) {
 }
 
 // What a joint costs when so many processors compute at once, between one and all cores in proportion.
-static double crowded_compute(const plan* p, int processors) {
+static double crowded_compute(const cal_plan_question* p, int processors) {
     if (p->cores < 2 || p->crowding <= 0) return p->costs.compute;
     const double share = (fmin(processors, p->cores) - 1) / (p->cores - 1);
     return p->costs.compute * (1 + share * (p->crowding - 1));
 }
 
-static int schedule(plan* p) {
+static int schedule(cal_plan_question* p) {
     const int joints = cal_model_joint_count(p->model);
     p->rows = calloc((size_t)p->count, sizeof *p->rows);
     p->reports = calloc((size_t)p->count, sizeof *p->reports);
     if (!p->rows || !p->reports) return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
     cal_error error = {CAL_OK, ""};
     for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
-        plan_row* r = &p->rows[i];
+        cal_plan_row* r = &p->rows[i];
         char text[16];
         r->processors = p->counts[i];
-        error.status = cal_schedule_predict(p->model, schedule_for(p, r->processors, text, sizeof text), r->processors,
-                                            &p->costs, &p->reports[i], &error);
+        error.status = cal_schedule_predict(p->model, cal_plan_schedule_for(p, r->processors, text, sizeof text),
+                                            r->processors, &p->costs, &p->reports[i], &error);
         r->used = p->reports[i].processors;
         r->seconds = p->reports[i].seconds;
         r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
@@ -158,7 +119,7 @@ static int schedule(plan* p) {
 
 // Gives the joints to at most so many processors. What a joint costs depends on how many compute at once, which are those that get
 // something: fewer are tried until all of them do. Jung's distribution has the time of his own formula, and its price beside it.
-static cal_status place(const plan* p, plan_row* r, cal_error* error) {
+static cal_status place(const cal_plan_question* p, cal_plan_row* r, cal_error* error) {
     int most = r->processors;
     for (;;) {
         cal_costs costs = p->costs;
@@ -187,41 +148,26 @@ static cal_status place(const plan* p, plan_row* r, cal_error* error) {
     }
 }
 
-static const plan_row* fastest_row(const plan* p) {
-    const plan_row* best = &p->rows[0];
-    for (int i = 1; i < p->count; i++)
-        if (p->rows[i].seconds < best->seconds * (1 - 1e-9)) best = &p->rows[i];
-    return best;
-}
-
-// Of a long list: its ends, powers of two and the numbers half way between them.
-static bool is_round(const plan* p, int i) {
-    if (i == 0 || i + 1 == p->count) return true;
-    int n = p->counts[i];
-    while (n % 2 == 0) n /= 2;
-    return n == 1 || n == 3;
-}
-
 // A list of very many numbers is planned for the round ones alone: more processors are not slower, and the first of the fastest is
 // looked for between two of them.
-static void thin_out(plan* p) {
+static void thin_out(cal_plan_question* p) {
     if (p->count <= LONGEST_LIST) return;
     int kept = 0;
     for (int i = 0; i < p->count; i++)
-        if (is_round(p, i)) p->counts[kept++] = p->counts[i];
+        if (cal_plan_is_round(p, i)) p->counts[kept++] = p->counts[i];
     p->count = kept;
     p->thinned = true;
 }
 
-static cal_status find_first_fastest(plan* p, cal_error* error) {
+static cal_status find_first_fastest(cal_plan_question* p, cal_error* error) {
     const double joints = cal_model_joint_count(p->model);
-    const int at = (int)(fastest_row(p) - p->rows);
+    const int at = (int)(cal_plan_fastest(p) - p->rows);
     cal_status status = CAL_OK;
     if (!p->thinned || at == 0) return status;
-    plan_row found = p->rows[at];
+    cal_plan_row found = p->rows[at];
     int slower = p->rows[at - 1].processors;
     while (found.processors - slower > 1 && status == CAL_OK) {
-        plan_row r = {.processors = slower + (found.processors - slower) / 2};
+        cal_plan_row r = {.processors = slower + (found.processors - slower) / 2};
         status = place(p, &r, error);
         r.speedup = r.seconds > 0 ? joints * p->costs.compute / r.seconds : 1;
         if (r.seconds <= found.seconds * (1 + 1e-9))
@@ -237,7 +183,7 @@ static cal_status find_first_fastest(plan* p, cal_error* error) {
     return status == CAL_OK ? place(p, &p->rows[p->count - 1], error) : status;
 }
 
-static int distribute(plan* p) {
+static int distribute(cal_plan_question* p) {
     const int joints = cal_model_joint_count(p->model);
     p->rows = calloc((size_t)p->count + 1, sizeof *p->rows); // and the first of the fastest
     p->processor_of_joint = calloc((size_t)joints + 1, sizeof *p->processor_of_joint);
@@ -246,7 +192,7 @@ static int distribute(plan* p) {
     cal_error error = {CAL_OK, ""};
     cal_progress progress = cal_progress_start("planning");
     for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
-        plan_row* r = &p->rows[i];
+        cal_plan_row* r = &p->rows[i];
         // More processors than joints change nothing.
         if (i > 0 && r[-1].processors >= joints && p->counts[i] >= joints) {
             *r = r[-1];
@@ -261,238 +207,6 @@ static int distribute(plan* p) {
     if (error.status == CAL_OK) error.status = find_first_fastest(p, &error);
     cal_progress_end(&progress);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
-}
-
-// --- Saying it ----------------------------------------------------------------------------------------------------------
-
-static void print_json(const plan* p) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "model", p->model_name);
-    cal_json_integer(&json, "joints", cal_model_joint_count(p->model));
-    cal_json_integer(&json, "depth", cal_model_depth(p->model));
-    if (p->reports)
-        cal_json_text(&json, "algorithm", "assembly");
-    else
-        cal_json_text(&json, "distribution", p->distribution);
-    cal_json_boolean(&json, "measured", p->measured);
-    cal_json_number(&json, "compute_s", p->costs.compute);
-    cal_json_number(&json, "message_s", p->costs.message);
-    cal_json_number(&json, "send_s", p->costs.send);
-    cal_json_number(&json, "read_s", p->costs.read);
-    if (p->crowding > 0) cal_json_number(&json, "crowding", p->crowding);
-    cal_json_number(&json, "longest_path_s", cal_model_depth(p->model) * p->costs.compute);
-    cal_json_integer(&json, "useful_processors", p->rows[p->count - 1].used);
-    cal_json_integer(&json, "fastest_processors", fastest_row(p)->used);
-    cal_json_open(&json, "rows", '[');
-    for (int i = 0; i < p->count; i++) {
-        cal_json_open(&json, NULL, '{');
-        cal_json_integer(&json, "processors", p->rows[i].processors);
-        cal_json_integer(&json, "used", p->rows[i].used);
-        cal_json_number(&json, "time_s", p->rows[i].seconds);
-        cal_json_number(&json, "speedup", p->rows[i].speedup);
-        if (!p->reports) cal_json_integer(&json, "trunk", p->rows[i].trunk);
-        if (!p->reports)
-            cal_json_number(&json, "price_s", p->rows[i].price > 0 ? p->rows[i].price : p->rows[i].seconds);
-        if (p->reports) {
-            cal_json_integer(&json, "parts", p->reports[i].parts);
-            cal_json_integer(&json, "joins", p->reports[i].joins);
-            cal_json_integer(&json, "height", p->reports[i].height);
-            cal_json_integer(&json, "open_joints", p->reports[i].open_joints);
-            cal_json_number(&json, "operations", p->reports[i].operations);
-            cal_json_integer(&json, "messages", p->reports[i].messages);
-            cal_json_integer(&json, "bytes", p->reports[i].bytes);
-        }
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, ']');
-    if (p->ranks > 0) {
-        cal_json_open(&json, "sent", '{');
-        cal_json_integer(&json, "ranks", p->ranks);
-        cal_json_integer(&json, "expected_messages", p->expected.messages);
-        cal_json_integer(&json, "expected_bytes", p->expected.bytes);
-        cal_json_integer(&json, "messages", p->sent_messages);
-        cal_json_integer(&json, "bytes", p->sent_bytes);
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, '}');
-}
-
-// Of a long list: the round numbers, and the first of the fastest.
-static bool is_shown(const plan* p, const plan_row* fastest, int i) {
-    return p->count <= LONGEST_TABLE || p->thinned || &p->rows[i] == fastest || is_round(p, i);
-}
-
-static void print_table(const plan* p) {
-    char text[4][32];
-    const int joints = cal_model_joint_count(p->model), depth = cal_model_depth(p->model);
-    printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
-           depth);
-    printf("%-13s %s per joint, %s per cut edge", "costs", cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
-           cal_duration_text(p->costs.message, text[1], sizeof text[1]));
-    if (p->costs.send > 0)
-        printf(" of which %s keep the sender", cal_duration_text(p->costs.send, text[2], sizeof text[2]));
-    if (p->costs.read > 0)
-        printf(", %s per joint that another one reads", cal_duration_text(p->costs.read, text[2], sizeof text[2]));
-    printf(", %s\n", p->measured ? "measured here" : "as given");
-    if (p->crowding > 0)
-        printf("%-13s %d cores that compute at once need %.2f times as long as one alone\n", "crowding", p->cores,
-               p->crowding);
-    printf("%-13s %s\n\n", "distribution", p->distribution);
-    const bool trunk = p->kind == CAL_BALANCED && p->costs.read > 0;
-    printf("%10s %8s %14s %10s %11s%s%s\n", "processors", "used", "time", "speed-up", "efficiency",
-           p->kind == CAL_JUNG ? "       by price" : "", trunk ? "    trunk" : "");
-    const plan_row* fastest = fastest_row(p);
-    for (int i = 0; i < p->count; i++) {
-        const plan_row* r = &p->rows[i];
-        if (!is_shown(p, fastest, i)) continue;
-        // The unit of time may be wider in bytes than on the screen.
-        const char* time = cal_duration_text(r->seconds, text[3], sizeof text[3]);
-        printf("%10d %8d %*s %10.2f %9.0f %%", r->processors, r->used, strstr(time, "µ") ? 15 : 14, time, r->speedup,
-               100 * r->speedup / r->used);
-        if (r->price > 0)
-            printf(" %*s", strstr(cal_duration_text(r->price, text[3], sizeof text[3]), "µ") ? 15 : 14,
-                   cal_duration_text(r->price, text[3], sizeof text[3]));
-        if (trunk) printf(" %8d", r->trunk);
-        printf("\n");
-    }
-    const plan_row *best = fastest_row(p), *last = &p->rows[p->count - 1];
-    if (trunk)
-        printf(
-            "\ntrunk: joints that every processor computes which has something below them; 0: cuts are handed over.\n");
-    if (last->used < last->processors)
-        printf("\n%d of %d processors are of use: a further one would cost more than it saves.\n", last->used,
-               last->processors);
-    else
-        printf("\n%d processor%s %s of use.\n", last->used, last->used == 1 ? "" : "s", last->used == 1 ? "is" : "are");
-    if (best->used < last->used) printf("Already %d give the shortest time.\n", best->used);
-    printf("The longest path alone takes %s: no number of processors is faster.\n",
-           cal_duration_text(depth * p->costs.compute, text[0], sizeof text[0]));
-}
-
-// Joints that hang together on one processor are a process.
-static void write_processes(const plan* p, const cal_joint_tree* tree, int32_t* process, FILE* file) {
-    const int32_t* processors = p->processor_of_joint;
-    cal_json json = {.file = file};
-    int32_t* next = process + tree->count; // lists of the joints of a process, in the order of the tree
-    int32_t* last = next + tree->count;
-    for (int i = 0; i < tree->count; i++) {
-        const int joint = tree->order[i], parent = tree->parent[joint];
-        const bool first = parent < 0 || processors[parent] != processors[joint];
-        process[joint] = first ? joint : process[parent];
-        next[joint] = -1;
-        if (!first) next[last[process[joint]]] = joint;
-        last[process[joint]] = joint;
-    }
-    cal_json_open(&json, NULL, '{');
-    cal_json_integer(&json, "processors", p->rows[p->count - 1].used);
-    cal_json_open(&json, "processes", '[');
-    for (int i = 0; i < tree->count; i++) {
-        const int first = tree->order[i];
-        if (process[first] != first) continue;
-        cal_json_open(&json, NULL, '{');
-        if (processors[first] == CAL_EVERY_PROCESSOR)
-            cal_json_text(&json, "processor", "every");
-        else
-            cal_json_integer(&json, "processor", processors[first]);
-        cal_json_open(&json, "joints", '[');
-        for (int joint = first; joint >= 0; joint = next[joint]) {
-            char name[128];
-            cal_json_text(&json, NULL, cal_model_joint_name(p->model, joint, name, sizeof name));
-        }
-        cal_json_close(&json, ']');
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, ']');
-    cal_json_close(&json, '}');
-}
-
-static int save(const plan* p, const cal_joint_tree* tree) {
-    int32_t* lists = calloc(3 * (size_t)tree->count + 1, sizeof *lists);
-    if (!lists) return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", tree->count);
-    cal_whole_file* whole = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_whole_file_create(p->save, &whole, &error) == CAL_OK) {
-        write_processes(p, tree, lists, cal_whole_file_stream(whole));
-        cal_whole_file_close(whole, true, &error);
-    }
-    free(lists);
-    return error.status != CAL_OK ? cal_complain_error(&error) : CAL_EXIT_DONE;
-}
-
-static void print_schedules(const plan* p) {
-    char text[3][32];
-    const int joints = cal_model_joint_count(p->model);
-    printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
-           cal_model_depth(p->model));
-    printf("%-13s %s per joint, %s per message, %s\n\n", "costs",
-           cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
-           cal_duration_text(p->costs.message, text[1], sizeof text[1]), p->measured ? "measured here" : "as given");
-    printf("%10s %8s %8s %8s %8s %12s %9s %10s %12s %9s\n", "processors", "used", "parts", "joins", "height",
-           "operations", "messages", "bytes", "time", "speed-up");
-    const plan_row* fastest = fastest_row(p);
-    for (int i = 0; i < p->count; i++) {
-        const plan_row* r = &p->rows[i];
-        const cal_schedule_report* s = &p->reports[i];
-        if (!is_shown(p, fastest, i)) continue;
-        const char* time = cal_duration_text(r->seconds, text[2], sizeof text[2]);
-        printf("%10d %8d %8d %8d %8d %12.0f %9lld %10lld %*s %9.2f\n", r->processors, r->used, s->parts, s->joins,
-               s->height, s->operations, (long long)s->messages, (long long)s->bytes, strstr(time, "µ") ? 13 : 12, time,
-               r->speedup);
-    }
-    if (p->ranks > 0)
-        printf(
-            "\n%d ranks send %lld messages, %lld bytes per evaluation: the schedule's %lld and %lld, and the solver's "
-            "sums.\n",
-            p->ranks, (long long)p->sent_messages, (long long)p->sent_bytes, (long long)p->expected.messages,
-            (long long)p->expected.bytes);
-}
-
-// The schedule of the last number of processors, as a tree.
-static int say_schedules(const plan* p) {
-    const plan_row* last = &p->rows[p->count - 1];
-    char text[16], *tree = NULL;
-    cal_error error = {CAL_OK, ""};
-    const char* schedule = schedule_for(p, last->processors, text, sizeof text);
-    if (p->json) {
-        print_json(p);
-        return CAL_EXIT_DONE;
-    }
-    print_schedules(p);
-    const int length = cal_schedule_print(p->model, schedule, last->processors, &p->costs, NULL, 0, &error);
-    if (length < 0) return cal_complain_error(&error);
-    tree = malloc((size_t)length + 1);
-    if (!tree) return cal_complain(CAL_EXIT_FAILED, "no memory for drawing '%s'", p->model_name);
-    cal_schedule_print(p->model, schedule, last->processors, &p->costs, tree, (size_t)length + 1, &error);
-    printf("\non %d processor%s, %s:\n%s", last->used, last->used == 1 ? "" : "s",
-           cal_duration_text(last->seconds, text, sizeof text), tree);
-    free(tree);
-    return CAL_EXIT_DONE;
-}
-
-static int say(const plan* p) {
-    if (p->reports) {
-        const int said = say_schedules(p);
-        return said == CAL_EXIT_DONE ? cal_finish_output(said) : said;
-    }
-    cal_joint_tree tree = {0};
-    int status = CAL_EXIT_DONE;
-    if ((p->save || p->tree) && !cal_joint_tree_create(p->model, &tree))
-        status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", p->model_name);
-    if (status == CAL_EXIT_DONE && p->save && cal_is_first_rank()) status = save(p, &tree);
-    if (status == CAL_EXIT_DONE) {
-        if (p->json)
-            print_json(p);
-        else
-            print_table(p);
-        if (p->tree) {
-            printf("\non %d processor%s:\n", p->rows[p->count - 1].used, p->rows[p->count - 1].used == 1 ? "" : "s");
-            if (!cal_joint_tree_draw(&tree, p->model, p->processor_of_joint))
-                status = cal_complain(CAL_EXIT_FAILED, "no memory for drawing '%s'", p->model_name);
-        }
-    }
-    cal_joint_tree_destroy(&tree);
-    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
 }
 
 static void print_details(void) {
@@ -528,7 +242,7 @@ static void print_details(void) {
 }
 
 // A GPU is priced from what it is like: nothing is measured, and nothing divided.
-static int price_gpu(plan* p) {
+static int price_gpu(cal_plan_question* p) {
     const bool assembles = p->algorithm && strcmp(p->algorithm, "assembly") == 0;
     if (p->compute || p->message || p->send || p->read || p->distribution || p->save || p->tree ||
         strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
@@ -551,7 +265,7 @@ static int price_gpu(plan* p) {
 }
 
 // What goes with a model only.
-static int refuse_for_world(const plan* p) {
+static int refuse_for_world(const cal_plan_question* p) {
     const struct {
         const char* name;
         bool given;
@@ -572,8 +286,27 @@ static int refuse_for_world(const plan* p) {
     return CAL_EXIT_DONE;
 }
 
+static int check_options(const cal_plan_question* p, bool assembles, bool world) {
+    if (p->save && cal_is_model_file(p->model_name) && cal_is_same_file(p->model_name, p->save))
+        return cal_complain(CAL_EXIT_MISTAKE, "--save '%s' would be written over the model", p->save);
+    if (p->tree && p->json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
+    if (p->time > 0 && !world)
+        return cal_complain(CAL_EXIT_MISTAKE, "--time is for a world: a scene, or a model with --world");
+    const int status = world ? refuse_for_world(p) : CAL_EXIT_DONE;
+    if (status != CAL_EXIT_DONE) return status;
+    if (p->schedule && !assembles)
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p->schedule);
+    if (assembles && (p->save || p->distribution || p->send || p->read))
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --algorithm aba",
+                            p->save           ? "save"
+                            : p->distribution ? "distribution"
+                            : p->send         ? "send"
+                                              : "read");
+    return CAL_EXIT_DONE;
+}
+
 int cal_command_plan(int argc, char** argv) {
-    plan p = {.processors = usual_processors, .lanes = "0", .batch = 1};
+    cal_plan_question p = {.processors = usual_processors, .lanes = "0", .batch = 1};
     const cal_option table[] = {
         {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME",
@@ -612,23 +345,10 @@ int cal_command_plan(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &argument_count);
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
-    if (p.save && cal_is_model_file(p.model_name) && cal_is_same_file(p.model_name, p.save))
-        return cal_complain(CAL_EXIT_MISTAKE, "--save '%s' would be written over the model", p.save);
-    if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
     const bool assembles = p.algorithm && strcmp(p.algorithm, "assembly") == 0,
                world = cal_is_world(p.model_name, p.world);
-    if (p.time > 0 && !world)
-        return cal_complain(CAL_EXIT_MISTAKE, "--time is for a world: a scene, or a model with --world");
-    status = world ? refuse_for_world(&p) : CAL_EXIT_DONE;
+    status = check_options(&p, assembles, world);
     if (status != CAL_EXIT_DONE) return status;
-    if (p.schedule && !assembles)
-        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p.schedule);
-    if (assembles && (p.save || p.distribution || p.send || p.read))
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --algorithm aba",
-                            p.save           ? "save"
-                            : p.distribution ? "distribution"
-                            : p.send         ? "send"
-                                             : "read");
     const bool on_gpu = p.machine && strcmp(p.machine, "cuda") == 0;
     if (on_gpu) return price_gpu(&p);
     if (p.gpu || p.batch > 1)
@@ -650,7 +370,7 @@ int cal_command_plan(int argc, char** argv) {
     status = cal_model_from_argument(p.model_name, &p.model);
     if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
     if (status == CAL_EXIT_DONE) status = assembles ? schedule(&p) : distribute(&p);
-    if (status == CAL_EXIT_DONE) status = say(&p);
+    if (status == CAL_EXIT_DONE) status = cal_plan_say(&p);
     cal_model_destroy(p.model);
     free(p.counts);
     free(p.rows);

@@ -7,7 +7,6 @@
 #include "json.h"
 #include "options.h"
 #include "plan_gpu.h"
-#include "progress.h"
 #include "quantities.h"
 
 typedef struct quantity {

@@ -1,9 +1,7 @@
 // States as JSON files.
 #include "state_file.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #ifdef CALDER_HAVE_JANSSON
 #include <jansson.h>

@@ -2,7 +2,6 @@
 // balance must stay what the tolerance justifies, and a run that is resumed from the middle must end in the same bits. `make soak`
 // has all of it, `make test` some minutes of simulated time.
 #define _GNU_SOURCE
-#include "calder/calder_record.h"
 #include "calder/calder_view.h"
 #include "place.h"
 #include <arpa/inet.h>

@@ -1,6 +1,8 @@
 #include "support.h"
 #include "base/random.h"
+#include "calder/calder_read.h"
 #include "math/vector.h"
+#include "plan/machine_ops.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,20 +240,69 @@ void cal_test_expect_below(double error, double bound, const char* what, const c
     if (!(error <= bound)) fail_msg("%s of %s: %.3g is above %.3g", what, where, error, bound);
 }
 
+bool cal_test_solve_dense(double* a, double* b, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        if (!(fabs(a[best * n + k]) > 1e-13)) return false;
+        for (size_t j = 0; j < n; j++) {
+            const double swap = a[k * n + j];
+            a[k * n + j] = a[best * n + j], a[best * n + j] = swap;
+        }
+        const double swap = b[k];
+        b[k] = b[best], b[best] = swap;
+        for (size_t i = k + 1; i < n; i++) {
+            const double factor = a[i * n + k] / a[k * n + k];
+            for (size_t j = k; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
+            b[i] -= factor * b[k];
+        }
+    }
+    for (size_t k = n; k-- > 0;) {
+        for (size_t j = k + 1; j < n; j++) b[k] -= a[k * n + j] * b[j];
+        b[k] /= a[k * n + k];
+    }
+    return true;
+}
+
+cal_model* cal_test_read(const char* text, const char* name) {
+    cal_model* model = NULL;
+    cal_error error;
+    if (cal_model_read_memory(text, strlen(text), name, NULL, &model, NULL, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+cal_machine* cal_test_machine(int workers, int lanes) {
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine = NULL;
+    cal_error error;
+    def.workers = workers, def.lanes = lanes;
+    const cal_status status =
+        workers == 0 ? cal_machine_serial(lanes, &machine, &error) : cal_machine_threads(&def, &machine, &error);
+    if (status) fail_msg("%s", error.text);
+    machine->steady = true;
+    return machine;
+}
+
+cal_sim* cal_test_create_sim(const cal_model* model, const cal_sim_def* def) {
+    cal_sim* sim = NULL;
+    cal_error error;
+    if (cal_sim_create(model, def, &sim, &error))
+        fail_msg("%s with %s: %s", cal_model_name(model), def->solver, error.text);
+    return sim;
+}
+
 cal_sim* cal_test_open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force,
                            double largest_step) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.solver = solver, def.relative = tolerance, def.force = force;
     if (largest_step > 0.0) def.largest_step = largest_step;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 void cal_test_advance_sim(cal_sim* sim, double time) {
     cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", cal_model_name(cal_sim_model(sim)), error.text);
 }
 
 double cal_test_state_difference(const cal_sim* a, const cal_sim* b, const cal_model* model) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 // cmocka.h needs the four above.
@@ -69,12 +70,19 @@ void cal_test_displace(const cal_model* model, const double* q, const double* v,
 // A unit quaternion after a time h at the angular velocity w, in the world, to first order.
 void cal_test_turn(const double q[4], const double w[3], double h, double out[4]);
 
+// x with A x = b in the place of b, n rows: Gauss with the largest pivot of each column. A is destroyed; false: a pivot is rounding.
+bool cal_test_solve_dense(double* A, double* b, size_t n);
 double cal_test_largest(const double* values, size_t count);
 double cal_test_largest_difference(const double* a, const double* b, size_t count);
 // Fails the test, naming what and where, unless error ≤ bound (NaN fails).
 void cal_test_expect_below(double error, double bound, const char* what, const char* where);
-// A simulation with a solver and a tolerance; force may be NULL; largest_step 0: any. Fails the test when it cannot be made. Its
-// advances must succeed, and its account of energy must close to a millionth.
+// A model of MJCF or URDF, and what complaints call it.
+cal_model* cal_test_read(const char* text, const char* name);
+// Threads that busy cores do not change: they are what is looked at. workers 0: one core.
+cal_machine* cal_test_machine(int workers, int lanes);
+// A simulation by a definition, or with a solver and a tolerance; force may be NULL; largest_step 0: any. Fails the test when it cannot be
+// made. Its advances must succeed, and its account of energy must close to a millionth.
+cal_sim* cal_test_create_sim(const cal_model* model, const cal_sim_def* def);
 cal_sim* cal_test_open_sim(const cal_model* model, const char* solver, double tolerance, cal_force_callback* force,
                            double largest_step);
 void cal_test_advance_sim(cal_sim* sim, double time);

@@ -1,6 +1,5 @@
 // Random worlds, and their histories; see support_history.h.
 #include "support_history.h"
-#include <stdio.h>
 #include <string.h>
 
 static uint64_t seed;

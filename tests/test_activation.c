@@ -1,11 +1,9 @@
 // Activations that follow controls in time: as MuJoCo's, by their differential equations, to the same bits after snapshots and from files,
 // with every solver, in flight and in contact.
 #include "calder/calder_read.h"
-#include "calder/calder_record.h"
 #include "place.h"
 #include "support.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,13 +20,6 @@ static cal_model* read_ready(void) {
     return ready;
 }
 
-static cal_model* read_text(const char* text) {
-    cal_model* model = NULL;
-    cal_error error = {0};
-    if (cal_model_read_memory(text, strlen(text), "arm.xml", NULL, &model, NULL, &error)) fail_msg("%s", error.text);
-    return model;
-}
-
 static cal_sim* make_sim(const cal_model* model, const char* solver, double tolerance) {
     cal_sim* sim = NULL;
     cal_error error = {0};
@@ -39,11 +30,6 @@ static cal_sim* make_sim(const cal_model* model, const char* solver, double tole
     const cal_status status = cal_sim_create(model, &def, &sim, &error);
     if (status != CAL_OK && status != CAL_NOT_AVAILABLE && status != CAL_BAD_ARGUMENT) fail_msg("%s", error.text);
     return sim; // NULL: a build without SUNDIALS
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
 }
 
 // From a keyframe with controls and activations, other controls at 0.2 s; at 0.5 s. MuJoCo 3.14's RK4: activations do not change with its
@@ -68,9 +54,9 @@ static void test_motion_is_mujocos(void** state) {
         cal_sim* sim = make_sim(model, solvers[k], k == 2 ? 1e-7 : 1e-9);
         double found[MOTORS];
         if (!sim) continue;
-        advance(sim, 0.2);
+        cal_test_advance_sim(sim, 0.2);
         assert_int_equal(cal_sim_drive(sim, NULL, LATER, &error), CAL_OK);
-        advance(sim, 0.5);
+        cal_test_advance_sim(sim, 0.5);
         assert_int_equal(cal_sim_get_activations(sim, found), CAL_OK);
         for (int i = 0; i < MOTORS; i++)
             cal_test_expect_below(fabs(found[i] - activations[i]), 1e-12, "activation", solvers[k]);
@@ -102,7 +88,7 @@ static void test_muscles_keep_their_equation(void** state) {
         control[MUSCLE] = to[k], activations[MUSCLE] = from[k];
         assert_int_equal(cal_sim_drive(sim, NULL, control, &error), CAL_OK);
         assert_int_equal(cal_sim_set_activations(sim, activations, &error), CAL_OK);
-        advance(sim, time);
+        cal_test_advance_sim(sim, time);
         assert_int_equal(cal_sim_get_activations(sim, activations), CAL_OK);
         for (int i = 0; i < steps; i++) {
             const double k1 = muscle_rate(to[k], a), k2 = muscle_rate(to[k], a + 0.5 * h * k1),
@@ -118,16 +104,17 @@ static void test_muscles_keep_their_equation(void** state) {
 
 // An arm on a slow servo that lets it down onto a floor, with a body that lies there already.
 static cal_model* make_arm(void) {
-    return read_text(
+    return cal_test_read(
         "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 0.4'><joint name='a' axis='0 1 0' "
         "damping='0.5'/>"
         "<geom type='capsule' fromto='0 0 0 0.6 0 0' size='0.05'/></body><body pos='2 0 0.101'><freejoint/>"
         "<geom type='box' size='0.1 0.1 0.1'/></body></worldbody><actuator><position joint='a' kp='60' kv='6' "
-        "timeconst='0.3'/><general joint='a' dyntype='integrator' gainprm='3' actrange='-1 1'/></actuator></mujoco>");
+        "timeconst='0.3'/><general joint='a' dyntype='integrator' gainprm='3' actrange='-1 1'/></actuator></mujoco>",
+        "arm.xml");
 }
 
 static uint64_t hash_at(cal_sim* sim, double time) {
-    advance(sim, time);
+    cal_test_advance_sim(sim, time);
     return cal_sim_hash(sim);
 }
 
@@ -147,10 +134,10 @@ static void test_activations_are_kept(void** state) {
         assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
         assert_int_equal(cal_sim_create(model, &def, &again, &error), CAL_OK);
         assert_int_equal(cal_sim_drive(sim, NULL, control, &error), CAL_OK);
-        advance(sim, 0.6);
+        cal_test_advance_sim(sim, 0.6);
         if (contact) assert_true(cal_sim_q(sim)[0] > 0.5 && cal_sim_q(sim)[0] < 0.7); // it lies on the floor
         assert_int_equal(cal_sim_drive(sim, NULL, other, &error), CAL_OK);
-        advance(sim, 0.7);
+        cal_test_advance_sim(sim, 0.7);
         assert_int_equal(cal_sim_snapshot(sim, &snapshot, &error), CAL_OK);
         assert_int_equal(cal_sim_get_activations(sim, activations), CAL_OK);
         cal_test_path(path, "activations");
@@ -193,7 +180,7 @@ static void test_energy_is_accounted_for(void** state) {
         def.contact = contact == 1;
         assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
         assert_int_equal(cal_sim_drive(sim, NULL, control, &error), CAL_OK);
-        advance(sim, 1.0);
+        cal_test_advance_sim(sim, 1.0);
         assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
         assert_true(balance.work != 0.0);
         cal_test_expect_below(fabs(balance.error) / balance.exchanged, 1e-3, "energy", contact ? "floor" : "air");
@@ -219,7 +206,7 @@ static void test_ensembles_have_them(void** state) {
         double q[2];
         assert_int_equal(cal_sim_create(model, &def.sim, &sim, &error), CAL_OK);
         if (i == 1) assert_int_equal(cal_sim_drive(sim, NULL, LATER, &error), CAL_OK);
-        advance(sim, 0.3);
+        cal_test_advance_sim(sim, 0.3);
         assert_int_equal(cal_ensemble_get(ensemble, i, q, NULL), CAL_OK);
         assert_memory_equal(q, cal_sim_q(sim), sizeof q);
         cal_sim_destroy(sim);

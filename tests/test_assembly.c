@@ -81,17 +81,6 @@ static void equals_articulated_bodies(void** state) {
 
 // --- Machines ---------------------------------------------------------------------------------------------------------
 
-static cal_machine* threads(int workers, int lanes) {
-    cal_threads_def def = cal_default_threads_def();
-    def.workers = workers;
-    def.lanes = lanes;
-    cal_machine* machine = NULL;
-    cal_error error;
-    if (cal_machine_threads(&def, &machine, &error)) fail_msg("%s", error.text);
-    machine->steady = true; // the threads are what is looked at, also on busy cores
-    return machine;
-}
-
 static void has_the_same_bits_on_threads(void** state) {
     (void)state;
     const char* const names[] = {"chain:n=61", "chain:n=40,joint=ball", "mobile:s=2,l=4,o=3", "random:n=60,seed=4",
@@ -104,7 +93,7 @@ static void has_the_same_bits_on_threads(void** state) {
         for (int s = 0; s < SCHEDULES; s += 2) {
             accelerations(model, schedules[s], serial(1), &motion, expected);
             for (int workers = 2; workers <= 5; workers += 3) {
-                accelerations(model, schedules[s], threads(workers, 1 + workers % 2), &motion, found);
+                accelerations(model, schedules[s], cal_test_machine(workers, 1 + workers % 2), &motion, found);
                 assert_memory_equal(expected, found, n * sizeof *found);
             }
         }
@@ -127,7 +116,7 @@ static void does_not_care_who_computes_what(void** state) {
         cal_test_motion motion = cal_test_random_motion(model, 5);
         double *expected = cal_test_numbers(n), *found = cal_test_numbers(n);
         for (int s = 1; s < SCHEDULES; s++) {
-            cal_test_engine engine = {.model = model, .machine = threads(3, 0)};
+            cal_test_engine engine = {.model = model, .machine = cal_test_machine(3, 0)};
             cal_error error;
             for (int j = 0; j < joints; j++) placement[j] = (7 * j + s) % 5 % 3;
             accelerations(model, schedules[s], serial(1), &motion, expected);
@@ -156,9 +145,8 @@ static uint64_t hash_of_run(const cal_model* model, const char* solver, const ch
     def.schedule = schedule;
     def.machine = machine;
     def.relative = 1e-7;
-    cal_sim* sim = NULL;
     cal_error error;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 0.25, &error)) fail_msg("%s", error.text);
     if (q) memcpy(q, cal_sim_q(sim), (size_t)cal_model_q_count(model) * sizeof *q);
     const uint64_t hash = cal_sim_hash(sim);
@@ -184,7 +172,7 @@ static void runs_with_every_solver(void** state) {
         cal_test_expect_below(cal_test_largest_difference(q, reference, 9), 1e-3, cal_solver_name(i), "one part");
     }
     const uint64_t alone = hash_of_run(model, "gear", "balanced", serial(0), q);
-    assert_true(alone == hash_of_run(model, "gear", "balanced", threads(2, 1), NULL));
+    assert_true(alone == hash_of_run(model, "gear", "balanced", cal_test_machine(2, 1), NULL));
     cal_model_destroy(model);
 }
 
@@ -293,9 +281,8 @@ static void solve_index_one(const cal_model* model, const double* q, const doubl
 static void find_state(const cal_model* model, double* q, double* v) {
     cal_sim_def def = cal_default_sim_def();
     def.relative = 1e-9;
-    cal_sim* sim = NULL;
     cal_error error;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_project(sim, &error) || cal_sim_advance(sim, 0.3, &error)) fail_msg("%s", error.text);
     memcpy(q, cal_sim_q(sim), (size_t)cal_model_q_count(model) * sizeof *q);
     memcpy(v, cal_sim_v(sim), (size_t)cal_model_v_count(model) * sizeof *v);
@@ -375,9 +362,8 @@ static void connects_ten_thousand_times(void** state) {
     cal_sim_def def = cal_default_sim_def();
     def.algorithm = "assembly";
     def.schedule = "balanced";
-    cal_sim* sim = NULL;
     cal_error error;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 1e-3, &error)) fail_msg("%s", error.text);
     const int64_t before = cal_live_allocations();
     for (int k = 0; k < 10000; k++) {
@@ -409,7 +395,7 @@ static void finds_the_forces_of_newton_and_euler(void** state) {
         cal_error error;
         const size_t joints = (size_t)cal_model_joint_count(model);
         double *carried = cal_test_numbers(6 * joints), *hanging = cal_test_numbers(6 * joints);
-        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         if (cal_sim_advance(sim, 0.2, &error)) fail_msg("%s", error.text);
         assert_int_equal(cal_sim_joint_forces(sim, carried), CAL_OK);
         cal_test_engine engine = open_scheduled(model, "balanced", serial(1));
@@ -450,10 +436,8 @@ static void a_hanging_chain_carries_its_weight(void** state) {
     (void)state;
     cal_model* model = cal_test_model("chain:n=5,start=0,mass=2");
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     double forces[30];
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     assert_int_equal(cal_sim_joint_forces(sim, forces), CAL_OK);
     for (int j = 0; j < 5; j++)
         cal_test_expect_below(fabs(forces[6 * j + 2] - 9.81 * 2.0 * (5 - j)), 1e-9, "weight", "chain");

@@ -17,19 +17,6 @@ static bool has_bdf(void) {
     return false;
 }
 
-static cal_machine* make_machine(int workers, int lanes) {
-    cal_threads_def def = cal_default_threads_def();
-    cal_machine* machine;
-    cal_error error;
-    def.workers = workers;
-    def.lanes = lanes;
-    const cal_status status =
-        workers == 0 ? cal_machine_serial(lanes, &machine, &error) : cal_machine_threads(&def, &machine, &error);
-    if (status != CAL_OK) fail_msg("%s", error.text);
-    machine->steady = true; // the threads are what is looked at, also on busy cores
-    return machine;
-}
-
 static int32_t* scatter_joints(const cal_model* model, int processors, uint64_t seed) {
     const int count = cal_model_joint_count(model);
     int32_t* placement = calloc((size_t)count, sizeof *placement);
@@ -41,12 +28,9 @@ static int32_t* scatter_joints(const cal_model* model, int processors, uint64_t 
 }
 
 static cal_sim* open_sim(const cal_model* model, cal_sim_def def, double tolerance) {
-    cal_sim* sim;
-    cal_error error;
     def.solver = "bdf";
     def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static uint64_t run(const cal_model* model, cal_machine* machine, const int32_t* placement, double time) {
@@ -85,7 +69,7 @@ static void test_lanes_and_threads_do_not_change_a_bit(void** state) {
         const uint64_t alone = run(model, NULL, NULL, models[m].time);
         for (int workers = 0; workers <= 4; workers++)
             for (int lanes = workers == 0 ? 1 : cal_best_lanes(); lanes <= cal_best_lanes(); lanes *= 2) {
-                cal_machine* machine = make_machine(workers, lanes);
+                cal_machine* machine = cal_test_machine(workers, lanes);
                 if (run(model, machine, NULL, models[m].time) != alone)
                     fail_msg("%s: %d threads of %d lanes differ", models[m].name, workers, lanes);
                 cal_machine_destroy(machine);
@@ -102,7 +86,7 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
         const double time = 0.5 * models[m].time;
         const uint64_t alone = run(model, NULL, NULL, time);
         for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
-            cal_machine* machine = make_machine(3, lanes);
+            cal_machine* machine = cal_test_machine(3, lanes);
             int32_t* placement = scatter_joints(model, 3, (uint64_t)(m + lanes));
             if (run(model, machine, placement, time) != alone)
                 fail_msg("%s: a placement at %d lanes differs", models[m].name, lanes);
@@ -119,7 +103,7 @@ static void test_long_vectors_are_worked_on_by_all_threads(void** state) {
     if (!has_bdf()) skip();
     cal_model* model = cal_test_model("tree:height=6,fanout=4,joint=ball,damping=0.5");
     const uint64_t alone = run(model, NULL, NULL, 0.01);
-    cal_machine* machine = make_machine(3, 0);
+    cal_machine* machine = cal_test_machine(3, 0);
     assert_true(run(model, machine, NULL, 0.01) == alone);
     cal_machine_destroy(machine);
     cal_model_destroy(model);
@@ -130,7 +114,7 @@ static void test_the_algorithm_does_not_matter_to_it(void** state) {
     (void)state;
     if (!has_bdf()) skip();
     cal_model* model = cal_test_model("tree:height=3,fanout=4,joint=ball,damping=0.5");
-    cal_machine* machine = make_machine(2, 0);
+    cal_machine* machine = cal_test_machine(2, 0);
     int32_t* placement = scatter_joints(model, 2, 3);
     cal_sim* sims[2];
     cal_error error;
@@ -158,7 +142,7 @@ static void test_threads_agree_with_an_adams_method(void** state) {
                                         "tree:height=4,fanout=4,joint=ball,damping=0.5", "figure:dof=48"};
     for (int m = 0; m < 3; m++) {
         cal_model* model = cal_test_model(names[m]);
-        cal_machine* machine = make_machine(3, 0);
+        cal_machine* machine = cal_test_machine(3, 0);
         int32_t* placement = scatter_joints(model, 3, 5);
         cal_sim_def def = cal_default_sim_def();
         cal_sim* gear;
@@ -193,7 +177,7 @@ static void test_a_failed_advance_leaves_nothing_behind(void** state) {
     (void)state;
     if (!has_bdf()) skip();
     cal_model* model = cal_test_model("random:n=60,seed=12");
-    cal_machine* machine = make_machine(3, 0);
+    cal_machine* machine = cal_test_machine(3, 0);
     int32_t* placement = scatter_joints(model, 3, 9);
     uint64_t hashes[3];
     for (int i = 0; i < 3; i++) {
@@ -304,7 +288,7 @@ static cal_model* put_to_rest(const cal_model* model) {
 // At rest J has no other terms than the preconditioner's: its solution satisfies (1 − γ J) z = r, where J z is a difference
 // of forward dynamics.
 static void expect_exact(const cal_model* model, const char* name, int workers, int lanes) {
-    cal_machine* machine = make_machine(workers, lanes);
+    cal_machine* machine = cal_test_machine(workers, lanes);
     int32_t* placement = scatter_joints(model, workers ? workers : 1, 3);
     cal_plan* plan;
     cal_state* state;

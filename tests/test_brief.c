@@ -11,15 +11,7 @@
 enum { NEAR = 1 << 30 };
 
 static cal_machine* make_machine(int workers, int lanes, int far_nodes) {
-    cal_machine* machine;
-    cal_error error;
-    cal_threads_def def = cal_default_threads_def();
-    def.workers = workers;
-    def.lanes = lanes;
-    const cal_status status =
-        workers == 1 ? cal_machine_serial(lanes, &machine, &error) : cal_machine_threads(&def, &machine, &error);
-    if (status != CAL_OK) fail_msg("%s", error.text);
-    machine->steady = true;
+    cal_machine* machine = cal_test_machine(workers == 1 ? 0 : workers, lanes);
     machine->far_nodes = far_nodes;
     return machine;
 }
@@ -64,7 +56,6 @@ static bool is_brief(const cal_model* model, cal_machine* machine) {
 static int brief_runs;
 static uint64_t end_of(const cal_model* model, const char* solver, int workers, int lanes, int far_nodes) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim;
     cal_error error;
     def.solver = solver;
     def.relative = 1e-4;
@@ -72,7 +63,7 @@ static uint64_t end_of(const cal_model* model, const char* solver, int workers, 
     def.machine = make_machine(workers, lanes, far_nodes);
     brief_runs += is_brief(model, def.machine);
     if (far_nodes == NEAR) assert_false(is_brief(model, def.machine));
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 0.05, &error) != CAL_OK) fail_msg("%s: %s", solver, error.text);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
@@ -118,7 +109,7 @@ static void test_what_is_not_finite_is_named(void** unused) {
         cal_error error;
         def.machine = make_machine(1, 0, brief ? 1 : NEAR);
         def.force = push_too_hard, def.user = &last;
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         found[brief] = calloc((size_t)cal_model_v_count(model), sizeof(double));
         assert_int_equal(cal_sim_advance(sim, 0.005, &error), CAL_OK);
         assert_int_equal(cal_sim_accelerations(sim, found[brief]), CAL_OK);

@@ -140,6 +140,26 @@ static void a_file_becomes_a_world(void** unused) {
     cal_test_release(&o);
 }
 
+// What is said goes to no file that was opened in the place of a closed stream, and nothing waits for a pipe that nobody writes to.
+static void streams_that_are_closed_are_no_files(void** unused) {
+    (void)unused;
+    const char* const exploding = "sim chain:n=30 --solver euler --step 0.3 --time 400 --out rows.csv --json";
+    cal_test_outcome o = cal_test_run_after("sh -c 'exec \"$@\" 2>&-' sh", exploding);
+    assert_int_equal(o.status, 1);
+    char* rows = cal_test_read_file("rows.csv");
+    assert_null(strstr(rows, "calder:"));
+    free(rows);
+    cal_test_release(&o);
+    o = cal_test_run_after("sh -c 'exec \"$@\" >&-' sh", "sim chain:n=3 --time 0.1 --out rows.csv");
+    assert_int_equal(o.status, 1);
+    assert_string_equal(o.err, "calder: cannot write to standard output: Bad file descriptor\n");
+    cal_test_release(&o);
+    o = cal_test_run_after("rm -f pipe && mkfifo pipe && timeout 60", "sim chain:n=3 --time 0.1 --resume pipe");
+    assert_int_equal(o.status, 2);
+    assert_string_equal(o.err, "calder: 'pipe' is not a checkpoint of Calder\n");
+    cal_test_release(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_in_a_file),
@@ -147,6 +167,7 @@ int main(void) {
         cmocka_unit_test(what_hardly_moves_has_no_share_of_its_energy),
         cmocka_unit_test(names_file_line_and_cause),
         cmocka_unit_test(a_file_becomes_a_world),
+        cmocka_unit_test(streams_that_are_closed_are_no_files),
     };
     return cmocka_run_group_tests(tests, create_files, NULL);
 }

@@ -15,13 +15,10 @@ static const bool has_bdf = false;
 
 static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, double step) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.solver = solver;
     def.relative = tolerance;
     if (step > 0.0) def.step = step;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static double total_energy(cal_sim* sim, double* kinetic) {

@@ -17,17 +17,9 @@ static cal_model* read_model(const char* name) {
 }
 
 static cal_sim* open_sim(const cal_model* model, double tolerance) {
-    cal_error error = {0};
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 // --- The leg of tests/models/closed_leg.xml ------------------------------------------------------------------------------------
@@ -151,7 +143,7 @@ static void a_leg_lands_slides_and_hops_as_its_equations_say(void** state) {
     int64_t steps = 0;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         for (; steps < (int64_t)(times[i] / h + 0.5); steps++) follow(&l, h);
-        advance(sim, times[i]);
+        cal_test_advance_sim(sim, times[i]);
         const double* q = cal_sim_q(sim);
         for (int k = 0; k < 2; k++) {
             if (!(fabs(q[k] - l.y[k]) < 2e-4)) fail_msg("%g s: q[%d] = %.7g, expected %.7g", times[i], k, q[k], l.y[k]);
@@ -177,7 +169,7 @@ static void a_finer_tolerance_is_nearer(void** state) {
     int64_t steps = 0;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         for (; steps < (int64_t)(times[i] / h + 0.5); steps++) follow(&l, h);
-        advance(sim, times[i]);
+        cal_test_advance_sim(sim, times[i]);
         if (!(fabs(cal_sim_q(sim)[0] - l.y[0]) < 2e-6))
             fail_msg("%g s: %.9g, expected %.9g", times[i], cal_sim_q(sim)[0], l.y[0]);
     }
@@ -194,7 +186,7 @@ static void four_legs_stay_closed_and_symmetric(void** state) {
     cal_constraint_report loops;
     for (int frame = 1; frame <= 200; frame++) {
         double error, speed, kinetic, potential;
-        advance(sim, 0.05 * frame);
+        cal_test_advance_sim(sim, 0.05 * frame);
         assert_int_equal(cal_world_constraint_error(cal_sim_world(sim), &error, &speed), CAL_OK);
         if (!(error < 1e-9)) fail_msg("a loop is open by %g at %g s", error, 0.05 * frame);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
@@ -223,7 +215,7 @@ static void fine_tolerances_agree(void** state) {
     double first = NAN;
     for (size_t i = 0; i < sizeof tolerances / sizeof tolerances[0]; i++) {
         cal_sim* sim = open_sim(model, tolerances[i]);
-        advance(sim, 1.0);
+        cal_test_advance_sim(sim, 1.0);
         const double* q = cal_sim_q(sim);
         if (i == 0) first = q[0];
         if (!(fabs(q[1]) < 1e-6 && fabs(q[0] - first) < 2e-5))

@@ -9,21 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance) {
-    cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
-    def.solver = solver;
-    def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time, const char* name) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", name, error.text);
-}
-
 static cal_constraint_report look(cal_sim* sim) {
     cal_constraint_report report;
     assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
@@ -37,32 +22,6 @@ static double total_energy(cal_sim* sim) {
 }
 
 // --- Against a dense solve ---------------------------------------------------------------------------------------------
-
-// Gauss with partial pivoting; the matrix is destroyed.
-static bool solve_dense(double* a, double* b, int n) {
-    for (int k = 0; k < n; k++) {
-        int best = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
-        if (!(fabs(a[best * n + k]) > 1e-13)) return false;
-        for (int j = 0; j < n; j++) {
-            const double swap = a[k * n + j];
-            a[k * n + j] = a[best * n + j], a[best * n + j] = swap;
-        }
-        const double swap = b[k];
-        b[k] = b[best], b[best] = swap;
-        for (int i = k + 1; i < n; i++) {
-            const double factor = a[i * n + k] / a[k * n + k];
-            for (int j = k; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
-            b[i] -= factor * b[k];
-        }
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        for (int j = k + 1; j < n; j++) b[k] -= a[k * n + j] * b[j];
-        b[k] /= a[k * n + k];
-    }
-    return true;
-}
 
 // A row over the degrees of freedom, from the Jacobians of bodies at their nodes' origins.
 static void dense_row(const cal_test_engine* kinematics, const cal_row* row, double* jacobian, double* out) {
@@ -167,7 +126,7 @@ static void check_dense(const cal_model* model, uint64_t seed, const char* name)
             matrix[(n + i) * size + j] = J[i * n + j];
         }
     // Constraints at random may depend on each other; then there is nothing to compare with.
-    const bool unique = solve_dense(matrix, right, size);
+    const bool unique = cal_test_solve_dense(matrix, right, (size_t)size);
     if (unique) checked++;
     const double scale = 1.0 + cal_test_largest(right, (size_t)size);
     assert_int_equal(set->rank == m, unique);
@@ -225,12 +184,12 @@ static void a_particle_on_a_string_is_a_pendulum(void** state) {
     for (int i = 0; i < 3; i++) {
         cal_model *hinge = cal_test_model("pendulum:start=1.2,speed=0.5"),
                   *string = cal_test_model("pendulum:start=1.2,speed=0.5,form=distance");
-        cal_sim *expected = open_sim(hinge, "rkf", 1e-10), *sim = NULL;
+        cal_sim *expected = cal_test_open_sim(hinge, "rkf", 1e-10, NULL, 0.0), *sim = NULL;
         cal_sim_def def = cal_default_sim_def();
         def.relative = 1e-10, def.stabilize = laws[i];
         assert_int_equal(cal_sim_create(string, &def, &sim, NULL), CAL_OK);
         for (int k = 1; k <= 20; k++) {
-            advance(expected, 0.1 * k, "hinge"), advance(sim, 0.1 * k, laws[i]);
+            cal_test_advance_sim(expected, 0.1 * k), cal_test_advance_sim(sim, 0.1 * k);
             const double angle = cal_sim_q(expected)[0], rate = cal_sim_v(expected)[0];
             cal_test_expect_below(fabs(cal_sim_q(sim)[0] + sin(angle)), 1e-7, "x", laws[i]);
             cal_test_expect_below(fabs(cal_sim_q(sim)[1] + cos(angle)), 1e-7, "z", laws[i]);
@@ -255,11 +214,11 @@ static void a_leaning_disk_rolls_in_a_circle(void** state) {
     char name[160];
     snprintf(name, sizeof name, "rolling-disk:radius=0.5,tilt=0.3,turn=1.5,speed=%.17g", speed);
     cal_model* model = cal_test_model(name);
-    cal_sim* sim = open_sim(model, "rkf", 1e-9);
+    cal_sim* sim = cal_test_open_sim(model, "rkf", 1e-9, NULL, 0.0);
     const double* q = cal_sim_q(sim);
     const double radius = speed / turn, center[2] = {q[0], q[1] + radius}, height = q[2];
     for (int k = 1; k <= 50; k++) {
-        advance(sim, 0.1 * k, name);
+        cal_test_advance_sim(sim, 0.1 * k);
         q = cal_sim_q(sim);
         cal_test_expect_below(fabs(q[2] - height), 1e-6, "height", name);
         cal_test_expect_below(fabs(hypot(q[0] - center[0], q[1] - center[1]) - radius), 1e-5, "circle", name);
@@ -275,8 +234,8 @@ static void andrews_squeezer_meets_its_reference(void** state) {
                                        0.5244099658805304,   -0.5347301163226948,   0.1048080741042263e1,
                                        0.5347301163226948};
     cal_model* model = cal_test_model("andrews:strut=1e-9");
-    cal_sim* sim = open_sim(model, "gear", 1e-9);
-    advance(sim, 0.03, "andrews");
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-9, NULL, 0.0);
+    cal_test_advance_sim(sim, 0.03);
     for (int i = 0; i < 7; i++) cal_test_expect_below(fabs(cal_sim_q(sim)[i] - expected[i]), 2e-4, "angle", "andrews");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -309,12 +268,12 @@ static void scenes_keep_their_constraints_and_their_energy(void** state) {
     (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         cal_model* model = cal_test_model(scenes[i].name);
-        cal_sim* sim = open_sim(model, "rkf", 3e-9);
+        cal_sim* sim = cal_test_open_sim(model, "rkf", 3e-9, NULL, 0.0);
         double largest = 0.0, kinetic, potential;
         const double start = total_energy(sim);
         const int frames = (int)(10 * scenes[i].time);
         for (int k = 1; k <= frames; k++) {
-            advance(sim, scenes[i].time * k / frames, scenes[i].name);
+            cal_test_advance_sim(sim, scenes[i].time * k / frames);
             assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
             largest = fmax(largest, kinetic);
             const cal_constraint_report now = look(sim);
@@ -344,7 +303,7 @@ static void projections_keep_the_order(void** state) {
             cal_sim* sim = NULL;
             def.solver = "rk4", def.step = k == 2 ? 0.00025 : 0.008 / (k + 1);
             assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
-            advance(sim, 0.4, names[i]);
+            cal_test_advance_sim(sim, 0.4);
             memcpy(q[k], cal_sim_q(sim), count * sizeof(double));
             cal_sim_destroy(sim);
         }
@@ -366,7 +325,7 @@ static void every_solver_keeps_them(void** state) {
             def.solver = cal_solver_name(k), def.relative = 1e-7, def.step = 1e-3;
             cal_sim* sim = NULL;
             assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
-            advance(sim, 1.0, def.solver);
+            cal_test_advance_sim(sim, 1.0);
             const cal_constraint_report report = look(sim);
             cal_test_expect_below(report.error_max, 1e-11, def.solver, names[i]);
             cal_test_expect_below(report.speed, 1e-11, def.solver, names[i]);
@@ -399,7 +358,7 @@ static void machines_have_the_same_bits(void** state) {
                 assert_int_equal(cal_machine_threads(&threads, &def.machine, NULL), CAL_OK);
             cal_sim* sim = NULL;
             assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
-            advance(sim, 0.7, names[i]);
+            cal_test_advance_sim(sim, 0.7);
             if (k == 0) expected = cal_sim_hash(sim);
             assert_true(cal_sim_hash(sim) == expected);
             cal_sim_destroy(sim);
@@ -412,8 +371,8 @@ static void machines_have_the_same_bits(void** state) {
 static void many_loops_run(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fourbar:n=1000");
-    cal_sim* sim = open_sim(model, "gear", 1e-6);
-    advance(sim, 0.05, "fourbar:n=1000");
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-6, NULL, 0.0);
+    cal_test_advance_sim(sim, 0.05);
     // All bars stay parallel, as the angle of one pendulum.
     for (int i = 0; i < 1000; i++)
         cal_test_expect_below(fabs(cal_sim_q(sim)[2 * i] - cal_sim_q(sim)[0]), 1e-9, "bar", "fourbar");
@@ -432,10 +391,10 @@ static void many_loops_pass_their_flat_position(void** state) {
     const int n = 300;
     const double k = 9.81 * ((n + 1) / 2.0 + n) / ((n + 1) / 3.0 + n);
     cal_model* model = cal_test_model(name);
-    cal_sim* sim = open_sim(model, "gear", 1e-8);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-8, NULL, 0.0);
     double* qdd = cal_test_numbers((size_t)cal_model_v_count(model));
     for (int frame = 1; frame <= 13; frame++) {
-        advance(sim, 0.1 * frame, name);
+        cal_test_advance_sim(sim, 0.1 * frame);
         const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
         cal_test_expect_below(fabs(v[0] * v[0] - 1.0 - 2.0 * k * (1.0 - cos(q[0]))), 1e-6, "rate", name);
         for (int i = 1; i <= n; i++) cal_test_expect_below(fabs(q[2 * i] - q[0]), 1e-7, "parallel", name);
@@ -468,7 +427,7 @@ static void energy_is_kept_over_singular_positions(void** state) {
         double largest = 0.0, kinetic, potential;
         const double start = total_energy(sim);
         for (int k = 1; k <= 50; k++) {
-            advance(sim, 0.1 * k, runs[i].name);
+            cal_test_advance_sim(sim, 0.1 * k);
             assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
             largest = fmax(largest, kinetic);
             cal_test_expect_below(fabs(kinetic + potential - start) / largest, runs[i].allowed, runs[i].solver,
@@ -495,7 +454,7 @@ static void baumgarte_closes_what_is_open(void** state) {
         const double rate = look(sim).speed;
         // ë + 2K ė + c e = 0 with e(0), ė(0): both solutions in closed form.
         const double c = literal ? 10.0 : 100.0, root = sqrt(fmax(100.0 - c, 0.0));
-        advance(sim, 0.25, def.stabilize);
+        cal_test_advance_sim(sim, 0.25);
         const double fast = -10.0 - root, slow = -10.0 + root, t = 0.25;
         const double expected =
             root > 0.0 ? ((rate - slow * open) * exp(fast * t) - (rate - fast * open) * exp(slow * t)) / (fast - slow)
@@ -574,8 +533,9 @@ static void what_is_held_twice_moves_as_if_held_once(void** state) {
     cal_constraint_def welds[2] = {weld_at(1.0), weld_at(1.0)};
     welds[1].position[0][0] = 1.5, welds[1].position[1][0] = 0.5; // elsewhere on both bodies: the same equations, mixed
     cal_model *once = tied_rod(welds, 1), *twice = tied_rod(welds, 2);
-    cal_sim *single = open_sim(once, "rkf", 1e-9), *both = open_sim(twice, "rkf", 1e-9);
-    advance(single, 2.0, "once"), advance(both, 2.0, "twice");
+    cal_sim *single = cal_test_open_sim(once, "rkf", 1e-9, NULL, 0.0),
+            *both = cal_test_open_sim(twice, "rkf", 1e-9, NULL, 0.0);
+    cal_test_advance_sim(single, 2.0), cal_test_advance_sim(both, 2.0);
     cal_test_expect_below(cal_test_largest_difference(cal_sim_q(single), cal_sim_q(both), 8), 1e-6, "motion", "welds");
     const cal_constraint_report report = look(both);
     assert_int_equal(report.rows, 12);
@@ -596,7 +556,7 @@ static void contradictions_are_named(void** state) {
     cal_constraint_def welds[2] = {weld_at(1.0), weld_at(1.25)};
     welds[0].name = "good", welds[1].name = "bad";
     cal_model* model = tied_rod(welds, 2);
-    cal_sim* sim = open_sim(model, "gear", 1e-6);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-6, NULL, 0.0);
     cal_error error = {0};
     // A quarter of a metre is open at the start.
     assert_int_equal(cal_sim_advance(sim, 1.0, &error), CAL_BAD_ARGUMENT);
@@ -607,7 +567,7 @@ static void contradictions_are_named(void** state) {
     assert_true(cal_sim_hash(sim) == hash);
     // Without the one the other holds.
     assert_int_equal(cal_sim_disconnect(sim, 1, &error), CAL_OK);
-    advance(sim, 0.5, "good");
+    cal_test_advance_sim(sim, 0.5);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
@@ -615,7 +575,7 @@ static void contradictions_are_named(void** state) {
 static void a_start_beside_the_constraints_is_refused_or_projected(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fivebar");
-    cal_sim* sim = open_sim(model, "gear", 1e-8);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-8, NULL, 0.0);
     cal_error error = {0};
     double q[4], v[4] = {0.0, 0.0, 0.0, 0.0};
     cal_model_initial(model, q, NULL, NULL);
@@ -631,7 +591,7 @@ static void a_start_beside_the_constraints_is_refused_or_projected(void** state)
     assert_non_null(strstr(error.text, "broken by a speed of"));
     assert_int_equal(cal_sim_project(sim, &error), CAL_OK);
     cal_test_expect_below(look(sim).speed, 1e-13, "speed", "fivebar");
-    advance(sim, 1.0, "fivebar");
+    cal_test_advance_sim(sim, 1.0);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
@@ -669,24 +629,24 @@ static cal_model* two_balls(void) {
 static void what_is_caught_keeps_its_momentum(void** state) {
     (void)state;
     cal_model* model = two_balls();
-    cal_sim* sim = open_sim(model, "gear", 1e-10);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-10, NULL, 0.0);
     cal_error error = {0};
     assert_false(cal_sim_connected(sim, 0));
     assert_int_equal(cal_sim_connect(sim, 0, CAL_CONNECT_SMOOTH, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "'grip' is open by 1 "));
-    advance(sim, 1.0, "balls");
+    cal_test_advance_sim(sim, 1.0);
     assert_int_equal(cal_sim_connect(sim, 0, CAL_CONNECT_SMOOTH, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "would stop a speed of 1 "));
     assert_false(cal_sim_connected(sim, 0));
     assert_int_equal(cal_sim_connect(sim, 0, CAL_CONNECT_INELASTIC, &error), CAL_OK);
     assert_true(cal_sim_connected(sim, 0));
     cal_test_expect_below(fabs(cal_sim_v(sim)[0] - 0.25) + fabs(cal_sim_v(sim)[6] - 0.25), 1e-12, "speed", "balls");
-    advance(sim, 2.0, "balls");
+    cal_test_advance_sim(sim, 2.0);
     cal_test_expect_below(fabs(cal_sim_q(sim)[7] - 0.25), 1e-9, "place", "balls");
     assert_int_equal(cal_sim_disconnect(sim, 0, &error), CAL_OK);
     // Nothing moves there: now it goes smoothly.
     assert_int_equal(cal_sim_connect(sim, 0, CAL_CONNECT_SMOOTH, &error), CAL_OK);
-    advance(sim, 3.0, "balls");
+    cal_test_advance_sim(sim, 3.0);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
@@ -716,13 +676,13 @@ static void what_waits_is_caught_when_its_gap_closes_or_never(void** state) {
     cal_model* model = blocks_that_meet_events();
     for (int i = 0; i < 10; i++) {
         const bool lets_go = i % 2 == 1;
-        cal_sim* sim = open_sim(model, solvers[i / 2], 1e-6);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i / 2], 1e-6, NULL, 0.0);
         cal_error error;
         cal_constraint_report report;
         assert_int_equal(cal_sim_catch(sim, 0, &error), CAL_OK);
-        advance(sim, 0.995, solvers[i / 2]);
+        cal_test_advance_sim(sim, 0.995);
         if (lets_go) assert_int_equal(cal_sim_disconnect(sim, 0, &error), CAL_OK);
-        advance(sim, 1.5, solvers[i / 2]);
+        cal_test_advance_sim(sim, 1.5);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - (lets_go ? 1.5 : 1.0)), 1e-9, "first block", solvers[i / 2]);
         cal_test_expect_below(fabs(cal_sim_q(sim)[1] - 0.505), 1e-4, "second block", solvers[i / 2]);
         assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
@@ -736,17 +696,17 @@ static void what_waits_is_caught_when_its_gap_closes_or_never(void** state) {
 static void connecting_ten_thousand_times_takes_no_memory(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fourbar:n=4");
-    cal_sim* sim = open_sim(model, "gear", 1e-4);
-    advance(sim, 1e-3, "fourbar");
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-4, NULL, 0.0);
+    cal_test_advance_sim(sim, 1e-3);
     (void)look(sim);
     const int64_t before = cal_live_allocations();
     for (int k = 0; k < 10000; k++) {
         assert_int_equal(cal_sim_disconnect(sim, k % 4, NULL), CAL_OK);
-        if (k % 100 == 0) advance(sim, cal_sim_time(sim) + 1e-5, "fourbar");
+        if (k % 100 == 0) cal_test_advance_sim(sim, cal_sim_time(sim) + 1e-5);
         cal_error error;
         if (cal_sim_connect(sim, k % 4, CAL_CONNECT_INELASTIC, &error)) fail_msg("%s", error.text);
     }
-    advance(sim, cal_sim_time(sim) + 1e-2, "fourbar");
+    cal_test_advance_sim(sim, cal_sim_time(sim) + 1e-2);
     assert_int_equal(cal_live_allocations(), before);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -755,7 +715,7 @@ static void connecting_ten_thousand_times_takes_no_memory(void** state) {
 static void mistakes_are_refused(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fivebar");
-    cal_sim* sim = open_sim(model, "gear", 1e-6);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-6, NULL, 0.0);
     cal_error error = {0};
     assert_int_equal(cal_sim_connect(sim, 1, CAL_CONNECT_SMOOTH, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "constraint 1 is not there"));

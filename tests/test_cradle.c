@@ -39,11 +39,10 @@ static cal_sim* swing(const cal_model* model, double rollbacks, uint64_t seed, d
     cal_world_def events = cal_default_world_def();
     cal_sim_def def = cal_default_sim_def();
     cal_error error = {0};
-    cal_sim* sim = NULL;
     events.restitution = 1.0, events.friction = 0.0;
     events.forced_rollbacks = rollbacks, events.seed = seed;
     def.events = &events;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
     return sim;
 }

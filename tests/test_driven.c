@@ -4,7 +4,6 @@
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LEGS = 4, JOINTS = 3 * LEGS, RATE = 1000 };
@@ -47,12 +46,9 @@ static cal_model* quadruped(const char* kind, double damping) {
 static cal_sim* open_sim(const cal_model* model, double forced) {
     cal_world_def events = cal_default_world_def();
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     events.forced_rollbacks = forced;
     def.events = &events;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 // Where legs are held: bent at the knee.

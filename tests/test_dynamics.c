@@ -311,17 +311,9 @@ static cal_model* one_body(const cal_body_def* body, const cal_joint_def* joint)
 }
 
 static cal_sim* simulate(const cal_model* model) {
-    cal_sim* sim = NULL;
     cal_sim_def def = cal_default_sim_def();
-    cal_error error;
     def.relative = def.absolute = 1e-11;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 enum { PENDULUM_MASS = 2 };
@@ -369,9 +361,9 @@ static void test_pendulum_period(void** unused) {
         const double period = 2.0 * acos(-1.0) / (sqrt(pendulum_stiffness()) * a);
         cal_model* model = pendulum(start);
         cal_sim* sim = simulate(model);
-        advance(sim, 0.25 * period);
+        cal_test_advance_sim(sim, 0.25 * period);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0]), 1e-8, "angle after a quarter period", "the pendulum");
-        advance(sim, period);
+        cal_test_advance_sim(sim, period);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - start), 1e-8, "angle after a period", "the pendulum");
         cal_sim_destroy(sim);
         cal_model_destroy(model);
@@ -402,7 +394,7 @@ static void test_projectile(void** unused) {
     for (int i = 1; i <= 4; i++) {
         const double t = 0.5 * i;
         double pose[7], x[3], R[9], expected[3];
-        advance(sim, t);
+        cal_test_advance_sim(sim, t);
         assert_int_equal(cal_sim_poses(sim, pose), CAL_OK);
         place(pose, center, x, R);
         for (int k = 0; k < 3; k++) expected[k] = center[k] + (velocity[k] + thrown[k]) * t;
@@ -422,7 +414,7 @@ static void test_tumbling_body_keeps_energy_and_angular_momentum(void** unused) 
     cal_sim* sim = simulate(model);
     double spin[3], first[3], R[9], pose[7], turned = 0.0;
     for (int i = 0; i <= 20; i++) {
-        advance(sim, 0.5 * i);
+        cal_test_advance_sim(sim, 0.5 * i);
         assert_int_equal(cal_sim_poses(sim, pose), CAL_OK);
         const double* w = cal_sim_v(sim) + 3;
         double kinetic = 0.0, start = 0.0;
@@ -458,7 +450,7 @@ static void test_symmetric_top_precesses(void** unused) {
     for (int i = 1; i <= 10; i++) {
         const double t = 0.7 * i, phase = (C - A) / A * velocity[5] * t, angle = length / A * t;
         double pose[7], R[9], side[3], axis[3], expected[3];
-        advance(sim, t);
+        cal_test_advance_sim(sim, t);
         const double* w = cal_sim_v(sim) + 3;
         expected[0] = velocity[3] * cos(phase), expected[1] = velocity[3] * sin(phase), expected[2] = velocity[5];
         cal_test_expect_below(cal_test_largest_difference(w, expected, 3), 1e-8, "angular velocity", "a symmetric top");

@@ -1,6 +1,7 @@
 // Dynamics of a model from one place: the numbers agree with each other, and with differences.
 #include "support.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static cal_model* make_model(int* site) {
@@ -66,7 +67,87 @@ static void everything_agrees(void** state) {
     cal_model_destroy(model);
 }
 
+// A humanoid has a free joint and balls. What is displaced by v is at a difference of v, and its centre moves as momentum says.
+static void positions_move_as_velocities_say(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("stickman");
+    const int bodies = cal_model_body_count(model), n = cal_model_v_count(model);
+    assert_true(cal_model_q_count(model) > n);
+    cal_test_motion motion = cal_test_random_motion(model, 11);
+    double *moved = cal_test_numbers((size_t)cal_model_q_count(model)), *back = cal_test_numbers((size_t)n),
+           *other = cal_test_numbers((size_t)cal_model_q_count(model)), *jacobian = cal_test_numbers(3 * (size_t)n);
+    memcpy(moved, motion.q, (size_t)cal_model_q_count(model) * sizeof *moved);
+    cal_model_displace(model, motion.v, 0.5, moved);
+    cal_test_displace(model, motion.q, motion.v, 0.5, other);
+    assert_true(cal_test_largest_difference(moved, other, (size_t)cal_model_q_count(model)) < 1e-15 * bodies);
+    cal_model_difference(model, motion.q, moved, back);
+    for (int i = 0; i < n; i++) assert_true(fabs(back[i] - 0.5 * motion.v[i]) < 1e-14 * bodies);
+    cal_dynamics* dynamics = NULL;
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    const double h = 1e-5;
+    double center[3], ahead[3], behind[3], momentum[6];
+    assert_int_equal(cal_dynamics_center(dynamics, motion.q, center, jacobian), CAL_OK);
+    memcpy(moved, motion.q, (size_t)cal_model_q_count(model) * sizeof *moved);
+    cal_model_displace(model, motion.v, h, moved);
+    assert_int_equal(cal_dynamics_center(dynamics, moved, ahead, NULL), CAL_OK);
+    cal_model_displace(model, motion.v, -2.0 * h, moved);
+    assert_int_equal(cal_dynamics_center(dynamics, moved, behind, NULL), CAL_OK);
+    cal_test_engine engine = cal_test_open(model, "energy", 1);
+    cal_test_load(&engine, &motion);
+    cal_test_execute(&engine);
+    assert_int_equal(cal_state_get(engine.state, CAL_MOMENTUM, momentum), CAL_OK);
+    for (int i = 0; i < 3; i++) {
+        double rate = 0.0;
+        for (int k = 0; k < n; k++) rate += jacobian[n * i + k] * motion.v[k];
+        assert_true(fabs(rate - momentum[i] / cal_model_mass(model)) < 1e-13);
+        assert_true(fabs(rate - (ahead[i] - behind[i]) / (2.0 * h)) < 1e-8);
+    }
+    cal_test_close(&engine);
+    cal_dynamics_destroy(dynamics);
+    free(moved), free(other), free(back), free(jacobian);
+    cal_test_motion_free(&motion);
+    cal_model_destroy(model);
+}
+
+// What has no name is found by the one that is made for it, and one that was given counts first.
+static void names_are_found(void** state) {
+    (void)state;
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    char text[32];
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    body.mass = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 1.0;
+    const cal_joint_def joint = cal_default_joint_def();
+    cal_builder_add_body(builder, &body);
+    cal_builder_add_joint(builder, 0, &joint);
+    for (int i = 0; i < 3; i++) {
+        cal_actuator_def motor = cal_default_actuator_def();
+        cal_sensor_def sensor = cal_default_sensor_def();
+        motor.joint = 0;
+        motor.name = i == 2 ? "actuator1" : NULL;
+        sensor.kind = CAL_SENSOR_CLOCK;
+        sensor.name = i == 1 ? "clock" : NULL;
+        cal_builder_add_actuator(builder, &motor);
+        cal_builder_add_sensor(builder, &sensor);
+    }
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    assert_string_equal(cal_model_actuator_name(model, 0, text, sizeof text), "actuator0");
+    assert_string_equal(cal_model_actuator_name(model, 3, text, sizeof text), "");
+    assert_int_equal(cal_model_find_actuator(model, "actuator0"), 0);
+    assert_int_equal(cal_model_find_actuator(model, "actuator1"), 2);
+    assert_int_equal(cal_model_find_sensor(model, "clock"), 1);
+    assert_int_equal(cal_model_find_sensor(model, "sensor2"), 2);
+    assert_int_equal(cal_model_find_sensor(model, "sensor1"), CAL_NONE);
+    assert_int_equal(cal_model_find_tendon(model, "tendon0"), CAL_NONE);
+    cal_model_destroy(model);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_agrees)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_agrees),
+                                       cmocka_unit_test(positions_move_as_velocities_say),
+                                       cmocka_unit_test(names_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,13 +24,10 @@ enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
 static cal_sim* open_sim(const cal_model* model, const setting* s, cal_force_callback* force, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error = {0};
     def.solver = s->solver, def.force = force, def.machine = machine;
     if (s->tolerance > 0.0) def.relative = s->tolerance;
     if (s->step > 0.0) def.step = s->step;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", s->solver, error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static bool is_here(const char* solver) {
@@ -294,7 +291,7 @@ static void steady_motion_does_not_explode(void** state) {
         cal_energy_balance b = {0};
         bool well = true;
         def.solver = "rk4", def.step = runs[i].step;
-        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         for (int frame = 1; frame <= 12 && well; frame++) {
             well = cal_sim_advance(sim, frame / 60.0, &error) == CAL_OK && cal_sim_balance(sim, &b) == CAL_OK &&
                    !b.exploded;
@@ -320,7 +317,7 @@ static void steady_motion_within_its_tolerance_does_not_explode(void** state) {
         cal_error error;
         cal_energy_balance b;
         def.solver = runs[i].solver, def.relative = def.absolute = runs[i].tolerance;
-        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         for (int frame = 1; frame <= 60; frame++) {
             if (cal_sim_advance(sim, runs[i].time * frame / 60.0, &error)) fail_msg("%s", error.text);
             assert_int_equal(cal_sim_balance(sim, &b), CAL_OK);
@@ -419,7 +416,7 @@ static void bad_numbers_give_a_line_and_keep_the_state(void** state) {
         def = cal_default_sim_def();
         def.solver = s->solver, def.force = turn_bad, def.user = i % 2 == 0 ? NULL : &bad_after;
         bad_after = 0.1;
-        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         if (cal_sim_advance(sim, 0.05, &error)) fail_msg("%s", error.text);
         const uint64_t good = cal_sim_hash(sim);
         assert_int_equal(cal_sim_advance(sim, 0.5, &error), CAL_NOT_FINITE);

@@ -208,10 +208,35 @@ static void write_with_checksum(const char* path, unsigned char* bytes, size_t s
     assert_true(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
 }
 
-// Whatever a word of a file says: either it is refused and nothing is changed, or the ensemble goes on.
+// What was taken goes on, and what it says of itself can be: a bool is 0 or 1, nothing was counted less than never.
+static void expect_sound(cal_ensemble* ensemble) {
+    cal_ensemble_report report;
+    cal_energy_balance balance;
+    unsigned char flags[2];
+    for (int i = 0; i < COUNT; i++) {
+        if (cal_ensemble_balance(ensemble, i, &balance) != CAL_OK) continue;
+        memcpy(&flags[0], &balance.flows, 1);
+        memcpy(&flags[1], &balance.exploded, 1);
+        assert_true(flags[0] <= 1 && flags[1] <= 1);
+    }
+    cal_ensemble_get_report(ensemble, &report);
+    assert_true(report.steps >= 0 && report.rejected >= 0 && report.evaluations >= 0);
+    (void)cal_ensemble_advance(ensemble, cal_ensemble_time(ensemble) + 0.002, NULL);
+}
+
+// Whatever a word of a file says: either it is refused and nothing is changed, or the ensemble goes on. Each word of a chain in lanes.
 static void damaged_files_harm_nobody(void** unused) {
     (void)unused;
-    static const double values[] = {0.0, -1.0, 3.0, 0.5, 1e308, -1e-308, (double)INFINITY, (double)NAN};
+    static const uint64_t values[] = {0,
+                                      UINT64_C(0xbff0000000000000), // -1
+                                      UINT64_C(0x4008000000000000), // 3
+                                      UINT64_C(0x3fe0000000000000), // 0.5
+                                      UINT64_C(0x0202020202020202), // flags that are none
+                                      UINT64_C(0x7fe1ccf385ebc8a0), // 1e308
+                                      UINT64_C(0x8000000000000001),
+                                      UINT64_C(0x7ff0000000000000), // infinite
+                                      UINT64_C(0xfff8000000000000), // no number
+                                      UINT64_C(0x7fffffffffffffff)};
     char path[CAL_TEST_PATH];
     cal_test_path(path, "damaged.cal");
     for (int i = 0; i < KINDS - 1; i++) {
@@ -222,11 +247,9 @@ static void damaged_files_harm_nobody(void** unused) {
         size_t size;
         unsigned char *bytes = read_file(path, &size), *changed = malloc(size);
         assert_non_null(changed);
-        const size_t words = size / 8 - 2, stride = 1 + words / 150;
+        const size_t words = size / 8 - 2, stride = i == 1 ? 1 : 1 + words / 150;
         for (size_t w = 1; w <= words; w += w < 40 ? 1 : stride) {
-            const double value = values[w % (sizeof values / sizeof values[0])];
-            uint64_t bits;
-            memcpy(&bits, &value, sizeof bits);
+            const uint64_t bits = values[w * 7 % (sizeof values / sizeof values[0])];
             memcpy(changed, bytes, size);
             for (int b = 0; b < 8; b++) changed[8 * w + (size_t)b] = (unsigned char)(bits >> 8 * b);
             write_with_checksum(path, changed, size);
@@ -236,7 +259,7 @@ static void damaged_files_harm_nobody(void** unused) {
             if (status)
                 assert_true(error.text[0] && cal_ensemble_hash(after) == before);
             else
-                (void)cal_ensemble_advance(after, cal_ensemble_time(after) + 0.002, NULL);
+                expect_sound(after);
         }
         memcpy(changed, bytes, size);
         write_with_checksum(path, changed, size);
@@ -253,9 +276,43 @@ static void damaged_files_harm_nobody(void** unused) {
     remove(path);
 }
 
+// How many workers there are changes no file: not where each of them has an instance alone, either.
+static void few_go_on_with_any_workers(void** unused) {
+    (void)unused;
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "few.cal");
+    cal_model* model = cal_test_model("fivebar");
+    cal_machine* threads = NULL;
+    cal_threads_def two_threads = cal_default_threads_def();
+    two_threads.workers = 2;
+    assert_int_equal(cal_machine_threads(&two_threads, &threads, NULL), CAL_OK);
+    for (int count = 1; count <= 2; count++) {
+        cal_ensemble_def def = cal_default_ensemble_def();
+        cal_ensemble *one, *two;
+        cal_error error = {CAL_OK, ""};
+        def.count = count;
+        def.sim.solver = "gear";
+        assert_int_equal(cal_ensemble_create_def(model, &def, &one, NULL), CAL_OK);
+        def.machine = threads;
+        assert_int_equal(cal_ensemble_create_def(model, &def, &two, NULL), CAL_OK);
+        advance(two, 0.01);
+        save(two, path);
+        if (cal_ensemble_load(one, path, &error)) fail_msg("%s", error.text);
+        advance(one, 0.02);
+        advance(two, 0.02);
+        assert_true(cal_ensemble_hash(one) == cal_ensemble_hash(two));
+        cal_ensemble_destroy(one);
+        cal_ensemble_destroy(two);
+    }
+    cal_machine_destroy(threads);
+    cal_model_destroy(model);
+    remove(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_go_on_to_the_same_bits), cmocka_unit_test(those_that_rest_go_on_resting),
-        cmocka_unit_test(what_does_not_fit_is_refused), cmocka_unit_test(damaged_files_harm_nobody)};
+        cmocka_unit_test(few_go_on_with_any_workers), cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(damaged_files_harm_nobody)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,11 +55,6 @@ static cal_builder* begin(void) {
     return builder;
 }
 
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {CAL_OK, ""};
-    if (cal_sim_advance(sim, time, &error) != CAL_OK) fail_msg("%s", error.text);
-}
-
 static void end(cal_sim* sim, cal_model* model) {
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -77,7 +72,7 @@ static void light_link_does_not_move_a_heavy_one(void** state) {
             add_joint(builder, add_body(builder, heavy, 0.0, -1.0, 1e-6, -1.0), CAL_REVOLUTE, 0.0, 0.5, 0.0);
         cal_model* model = NULL;
         cal_sim* sim = open_sim(builder, "gear", 1e-10, &model);
-        advance(sim, 3.0);
+        cal_test_advance_sim(sim, 3.0);
         q[links - 1] = cal_sim_q(sim)[0];
         end(sim, model);
     }
@@ -95,7 +90,7 @@ static void stiff_spring_holds(void** state) {
     add_joint(builder, cal_builder_add_body(builder, &body), CAL_REVOLUTE, 1e12, 0.0, 0.0);
     cal_model* model = NULL;
     cal_sim* sim = open_sim(builder, "implicit", 1e-6, &model);
-    advance(sim, 1.0);
+    cal_test_advance_sim(sim, 1.0);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 9.81e-12), 2e-11, "angle", "a spring of 1e12 N m/rad");
     end(sim, model);
 }
@@ -110,14 +105,14 @@ static void fast_bodies_arrive(void** state) {
     add_shape(builder, CAL_GROUND, CAL_BOX, 0.5, 10.0);
     cal_model* model = NULL;
     cal_sim* sim = open_sim(builder, "auto", 1e-4, &model);
-    advance(sim, 0.01);
+    cal_test_advance_sim(sim, 0.01);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] - (9.5 - sphere_radius)), 1e-6, "place", "a ball of 1e8 m/s");
     end(sim, model);
 
     builder = begin();
     add_joint(builder, add_body(builder, CAL_GROUND, 0.0, 0.0, 1.0, -0.5), CAL_REVOLUTE, 0.0, 0.0, 1e8);
     sim = open_sim(builder, "gear", 1e-8, &model);
-    advance(sim, 1e-6);
+    cal_test_advance_sim(sim, 1e-6);
     cal_energy_balance balance;
     assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
     assert_false(balance.exploded);
@@ -159,7 +154,7 @@ static void short_steps_take_little_memory(void** state) {
     add_shape(builder, ball, CAL_SPHERE, sphere_radius, 0.0);
     cal_model* model = NULL;
     cal_sim* sim = open_sim(builder, "rkf", 1e-4, &model);
-    advance(sim, 1e-5);
+    cal_test_advance_sim(sim, 1e-5);
     cal_world_report report;
     assert_int_equal(cal_world_get_report(cal_sim_world(sim), &report), CAL_OK);
     cal_test_expect_below((double)report.peak_states, 3000.0, "states", "a spring of 1e14 N m/rad");
@@ -252,7 +247,7 @@ static void nothing_is_simulated(void** state) {
     (void)state;
     cal_model* model = NULL;
     cal_sim* sim = open_sim(begin(), "auto", 1e-4, &model);
-    advance(sim, 1e6);
+    cal_test_advance_sim(sim, 1e6);
     assert_true(cal_sim_time(sim) == 1e6);
     assert_int_equal(cal_model_body_count(model), 0);
     end(sim, model);

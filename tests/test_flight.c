@@ -3,21 +3,10 @@
 #include "calder/calder_world.h"
 #include "support.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) {
-    cal_error error = {0};
-    cal_sim* sim = NULL;
-    if (cal_sim_create(model, def, &sim, &error)) fail_msg("%s: %s", def->solver, error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
+static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) { return cal_test_create_sim(model, def); }
 
 // A rod of 2 kg on a hinge about y, 1 m along an axis (±1: x, ±3: z) from a height, with a ball at its end; and something fixed.
 static cal_model* make_rod(int along, double height, double angle, cal_shape_def fixed) {
@@ -88,7 +77,7 @@ static void every_solver_meets_the_post_in_time(void** state) {
         def.step = 1e-4;
         cal_sim* sim = open_sim(model, &def);
         const double allowed = strcmp(def.solver, "euler") == 0 ? 1e-3 : 1e-6;
-        advance(sim, 2.0 * quarter);
+        cal_test_advance_sim(sim, 2.0 * quarter);
         if (!(fabs(cal_sim_q(sim)[0] - start) < allowed && fabs(cal_sim_v(sim)[0]) < 5.0 * allowed))
             fail_msg("%s: %.12g at %.12g", def.solver, cal_sim_q(sim)[0], cal_sim_v(sim)[0]);
         cal_world_report report;
@@ -101,7 +90,7 @@ static void every_solver_meets_the_post_in_time(void** state) {
 
 static uint64_t hash_of(const cal_model* model, const cal_sim_def* def) {
     cal_sim* sim = open_sim(model, def);
-    advance(sim, 0.45);
+    cal_test_advance_sim(sim, 0.45);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
     return hash;
@@ -130,11 +119,11 @@ static void rollbacks_snapshots_and_machines_change_no_bit(void** state) {
         def.machine = NULL;
         cal_sim* sim = open_sim(model, &def);
         cal_snapshot* snapshot = NULL;
-        advance(sim, 0.2);
+        cal_test_advance_sim(sim, 0.2);
         assert_int_equal(cal_sim_snapshot(sim, &snapshot, NULL), CAL_OK);
-        advance(sim, 0.4);
+        cal_test_advance_sim(sim, 0.4);
         assert_int_equal(cal_sim_restore(sim, snapshot, NULL), CAL_OK);
-        advance(sim, 0.45);
+        cal_test_advance_sim(sim, 0.45);
         if (cal_sim_hash(sim) != wanted) fail_msg("%s: snapshot", def.solver);
         cal_snapshot_destroy(snapshot);
         cal_sim_destroy(sim);
@@ -153,7 +142,7 @@ static void algorithms_agree(void** state) {
         def.algorithm = i == 0 ? "aba" : "assembly";
         def.relative = 1e-6;
         cal_sim* sim = open_sim(model, &def);
-        advance(sim, 3.0);
+        cal_test_advance_sim(sim, 3.0);
         q[i] = cal_sim_q(sim)[0];
         cal_sim_destroy(sim);
     }
@@ -191,8 +180,8 @@ static void implicit_steps_hold_constraints(void** state) {
     def.solver = "bdf";
     def.relative = 1e-10;
     cal_sim* expected = cal_solver_help("bdf") ? open_sim(model, &def) : NULL;
-    advance(sim, 0.5);
-    if (expected) advance(expected, 0.5);
+    cal_test_advance_sim(sim, 0.5);
+    if (expected) cal_test_advance_sim(expected, 0.5);
     for (int i = 0; expected && i < cal_model_q_count(model); i++)
         if (!(fabs(cal_sim_q(sim)[i] - cal_sim_q(expected)[i]) < 1e-7))
             fail_msg("q %d: %.12g, expected %.12g", i, cal_sim_q(sim)[i], cal_sim_q(expected)[i]);
@@ -217,7 +206,7 @@ static void joints_carry_what_contacts_leave(void** state) {
     const cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = open_sim(model, &def);
     double forces[6], qdd[1];
-    advance(sim, 0.5);
+    cal_test_advance_sim(sim, 0.5);
     assert_int_equal(cal_sim_joint_forces(sim, forces), CAL_OK);
     assert_int_equal(cal_sim_accelerations(sim, qdd), CAL_OK);
     if (!(fabs(forces[2] - 9.81) < 1e-4 && fabs(qdd[0]) < 1e-4))

@@ -2,7 +2,6 @@
 #include "model/model.h"
 #include "support.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

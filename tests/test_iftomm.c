@@ -8,21 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance) {
-    cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
-    def.solver = solver;
-    def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time, const char* name) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", name, error.text);
-}
-
 // Jacobi's elliptic functions by arithmetic and geometric means (Abramowitz and Stegun, 16.4).
 static void elliptic(double u, double k, double* sn, double* cn, double* dn) {
     double a[16] = {1.0}, c[16] = {k}, b = sqrt(1.0 - k * k);
@@ -47,10 +32,10 @@ static void a01_is_a_pendulum_in_closed_form(void** state) {
     (void)state;
     const double omega = sqrt(9.81), k = sin(0.25 * 3.14159265358979323846);
     cal_model* model = cal_test_model("pendulum:form=distance,start=1.5707963267948966");
-    cal_sim* sim = open_sim(model, "rkf", 1e-10);
+    cal_sim* sim = cal_test_open_sim(model, "rkf", 1e-10, NULL, 0.0);
     for (int i = 1; i <= 100; i++) {
         double sn, cn, dn;
-        advance(sim, 0.1 * i, "pendulum");
+        cal_test_advance_sim(sim, 0.1 * i);
         elliptic(omega * 0.1 * i, k, &sn, &cn, &dn);
         const double angle = 2.0 * asin(k * cn / dn), *q = cal_sim_q(sim);
         cal_test_expect_below(fabs(fabs(q[0]) - fabs(sin(angle))), 1e-7, "x", "A01");
@@ -68,9 +53,9 @@ static void a02_forty_fourbars_pass_singular_positions(void** state) {
         {1.6, -0.445463, 0.8953},   {1.8, -0.17321, 0.984885}, {3.0, -0.338518, -0.94096}, {3.5, -0.558537, 0.829479},
         {4.0, 0.0693421, 0.997593}, {4.5, 0.819566, 0.572985}, {5.0, -0.540191, -0.841543}};
     cal_model* model = cal_test_model("fourbar:n=40");
-    cal_sim* sim = open_sim(model, "gear", 1e-10);
+    cal_sim* sim = cal_test_open_sim(model, "gear", 1e-10, NULL, 0.0);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        advance(sim, expected[i][0], "fourbar");
+        cal_test_advance_sim(sim, expected[i][0]);
         const double angle = cal_sim_q(sim)[0];
         cal_test_expect_below(fabs(-sin(angle) - expected[i][1]), 3e-6, "x", "A02");
         cal_test_expect_below(fabs(cos(angle) - expected[i][2]), 3e-6, "y", "A02");
@@ -92,11 +77,11 @@ static void a04_bricards_mechanism(void** state) {
         {8.0, -0.757063, -0.976959, -0.213428}, {9.0, 0.303294, -0.890998, -0.454006},
         {10.0, 0.999265, -1.0, -0.0007351}};
     cal_model* model = cal_test_model("bricard");
-    cal_sim* sim = open_sim(model, "rkf", 1e-9);
+    cal_sim* sim = cal_test_open_sim(model, "rkf", 1e-9, NULL, 0.0);
     double poses[7 * 5];
     assert_int_equal(cal_model_body_count(model), 5);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        advance(sim, expected[i][0], "bricard");
+        cal_test_advance_sim(sim, expected[i][0]);
         assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
         for (int k = 0; k < 3; k++)
             cal_test_expect_below(fabs(poses[7 * 2 + k] - expected[i][1 + k]), 2e-6, "P3", "A04");
@@ -114,9 +99,9 @@ static void a05_the_flyball_governor(void** state) {
                                          {2.1, 0.506231}, {2.3, 0.622584}, {2.6, 0.740475}, {3.0, 0.513246}};
     if (!cal_solver_help("bdf")) skip();
     cal_model* model = cal_test_model("governor");
-    cal_sim* sim = open_sim(model, "bdf", 1e-7);
+    cal_sim* sim = cal_test_open_sim(model, "bdf", 1e-7, NULL, 0.0);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        advance(sim, expected[i][0], "governor");
+        cal_test_advance_sim(sim, expected[i][0]);
         cal_test_expect_below(fabs(cal_sim_q(sim)[1] - expected[i][1]), 2e-5, "s", "A05");
     }
     cal_sim_destroy(sim);

@@ -234,10 +234,8 @@ static void check_accelerations(const cal_model* model, const char* name, const 
     const int n = cal_model_v_count(model);
     double* qdd = cal_test_numbers((size_t)n);
     cal_sim_def def = cal_default_sim_def();
-    cal_error error;
-    cal_sim* sim;
     def.solver = "rkf", def.relative = 1e-9, def.constraint_form = form, def.algorithm = algorithm;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     for (int look = 0; look <= 2; look++) {
         if (look > 0) cal_test_advance_sim(sim, 0.1 * look * sqrt(unit));
         assert_int_equal(cal_sim_accelerations(sim, qdd), CAL_OK);

@@ -7,7 +7,6 @@
 #include "simulation/domain/domain.h"
 #include "support_world.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 // Ends every so many questions, at random; 0: never.
@@ -44,10 +43,9 @@ static bool was_interrupted(cal_status status, const cal_error* error, double be
 
 // saves: every interruption is a checkpoint, from which another simulation goes on.
 static uint64_t run_sim(const cal_model* model, cal_sim_def def, bell* b, double time, bool saves) {
-    cal_sim* sim = NULL;
     cal_error error = {CAL_OK, ""};
     def.interrupt = ring, def.interrupt_user = b;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_project(sim, &error)) fail_msg("%s", error.text);
     for (bool goes_on = true; goes_on;) {
         const double before = cal_sim_time(sim);

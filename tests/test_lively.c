@@ -5,7 +5,6 @@
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,14 +71,6 @@ static void lands_when_it_must(void** state) {
     }
 }
 
-static cal_model* read_text(const char* text) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_model_read_memory(text, strlen(text), "test", NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
-    return model;
-}
-
 static const char* const robot_text =
     "<mujoco model='walker'><worldbody><body name='trunk' pos='0 0 0.6'><freejoint/>"
     "<geom type='box' size='0.2 0.1 0.05' mass='3'/>"
@@ -104,7 +95,7 @@ static void read_robot(const cal_world* world, cal_multibody_id robot, double nu
 // A robot that falls onto its feet: the same from 0 s on as from 2 s on, beside another one that was there before.
 static void a_robot_is_the_same_later(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     cal_world *early = cal_test_world(NULL), *late = cal_test_world(NULL);
     const double push = 0.4;
     double a[17], b[17];
@@ -143,7 +134,7 @@ static void a_robot_is_the_same_later(void** state) {
 // A start of its own, before it was taken in.
 static void a_robot_begins_elsewhere(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     cal_world* world = cal_test_world(NULL);
     cal_error error = {CAL_OK, ""};
     double numbers[17], q[9], v[8];
@@ -284,7 +275,7 @@ static void expect_refused(cal_world* world, cal_body_id id, cal_multibody_id ro
 
 static void stale_and_foreign_ids_are_errors(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     cal_world *world = cal_test_world(NULL), *other = cal_test_world(NULL);
     cal_error error = {CAL_OK, ""};
     cal_test_add_floor(world);
@@ -443,7 +434,7 @@ static void or_moved_apart(void** state) {
 // Before the first advance everything is as it was, and what is removed was never there.
 static void before_the_first_advance(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     uint64_t hashes[2];
     for (int k = 0; k < 2; k++) {
         cal_world* world = cal_test_world(NULL);
@@ -494,7 +485,7 @@ static uint64_t rain(const cal_model* model, const cal_world_def* def, int64_t* 
 
 static void rollbacks_change_nothing(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     cal_world_def def = cal_default_world_def();
     int64_t forced;
     def.separate = true;
@@ -543,7 +534,7 @@ static void sizes_change_nothing(void** state) {
 
 static void a_thousand_come_and_go(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     cal_world* world = cal_test_world(NULL);
     cal_error error = {CAL_OK, ""};
     cal_world_event event;
@@ -583,13 +574,10 @@ static const char* const table_text = "<mujoco><worldbody><geom name='floor' typ
 static cal_sim* open_sim(const cal_model* model, double rollbacks) {
     cal_sim_def def = cal_default_sim_def();
     cal_world_def events = cal_default_world_def();
-    cal_sim* sim = NULL;
-    cal_error error = {CAL_OK, ""};
     events.separate = true;
     events.forced_rollbacks = rollbacks;
     def.events = &events;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static void advance_sim(cal_sim* sim, double time) {
@@ -608,7 +596,7 @@ static cal_body_id throw_ball(cal_sim* sim) {
 
 static void a_model_keeps_its_numbers(void** state) {
     (void)state;
-    cal_model* model = read_text(table_text);
+    cal_model* model = cal_test_read(table_text, "test");
     cal_sim *sim = open_sim(model, 0.0), *alone = open_sim(model, 0.0);
     cal_error error = {CAL_OK, ""};
     advance_sim(sim, 2.0); // the crate sleeps: nothing begins anew
@@ -640,7 +628,7 @@ static void a_model_keeps_its_numbers(void** state) {
 // Snapshots from before, between and after; forks; files.
 static void snapshots_know_who_came(void** state) {
     (void)state;
-    cal_model *model = read_text(table_text), *robot = read_text(robot_text);
+    cal_model *model = cal_test_read(table_text, "test"), *robot = cal_test_read(robot_text, "test");
     for (int k = 0; k < 2; k++) {
         cal_sim *sim = open_sim(model, k == 0 ? 0.0 : 0.3), *fork = NULL;
         cal_snapshot *before = NULL, *with = NULL, *after = NULL;
@@ -740,7 +728,7 @@ static cal_status come_and_go(const cal_model* model, cal_error* error) {
 
 static void without_memory(void** state) {
     (void)state;
-    cal_model* model = read_text(robot_text);
+    cal_model* model = cal_test_read(robot_text, "test");
     const int64_t live = cal_live_allocations();
     cal_status status = CAL_NO_MEMORY;
     for (int64_t after = 0; status != CAL_OK; after++) {

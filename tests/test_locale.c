@@ -47,13 +47,6 @@ static const char urdf[] = "<robot name='r'><link name='a'/><link name='b'><iner
                            "link='b'/><origin xyz='0.5 0 .25'/>"
                            "</joint></robot>";
 
-static cal_model* read_text(const char* text) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_model_read_memory(text, strlen(text), "text", NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
-    return model;
-}
 #endif
 
 // Everything that the library writes of a run, into files whose names begin so, and what it says of a body.
@@ -117,7 +110,7 @@ static void same_in_every_locale(void** unused) {
     assert_int_equal(cal_model_generate("mobile:start=0,8", &wrong, NULL), CAL_BAD_ARGUMENT); // no number of ours
 #ifdef CALDER_HAVE_EXPAT
     expect_equal_files(".xml");
-    cal_model* const read[] = {read_text(mjcf), read_text(urdf)};
+    cal_model* const read[] = {cal_test_read(mjcf, "text"), cal_test_read(urdf, "text")};
     cal_body_def body;
     double gravity[3];
     cal_model_body(read[0], 0, &body);

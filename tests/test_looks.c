@@ -3,19 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "calder/calder_read.h"
 #include "record/drawing.h"
-
-static cal_model* read_text(const char* text, const char* name) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_model_read_memory(text, strlen(text), name, NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
-    return model;
-}
 
 static cal_shape_def shape_of(const cal_model* model, const char* name) {
     cal_shape_def shape;
@@ -44,7 +34,7 @@ static void groups_say_what_is_shown(void** unused) {
         bool visible, collides;
     } expected[] = {{"floor", 0, true, true}, {"hidden", 4, false, true}, {"look", 2, true, false},
                     {"hull", 3, false, true}, {"only", 3, true, true},    {"mark", 5, false, false}};
-    cal_model* model = read_text(robot, "robot.xml");
+    cal_model* model = cal_test_read(robot, "robot.xml");
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const cal_shape_def shape = shape_of(model, expected[i].name);
         assert_int_equal(shape.group, expected[i].group);
@@ -73,7 +63,7 @@ static void groups_survive_a_conversion(void** unused) {
     cal_test_outcome o = cal_test_run_well("convert robot.xml copy.xml");
     cal_test_release(&o);
     char* text = cal_test_read_file("copy.xml");
-    cal_model *before = read_text(robot, "robot.xml"), *after = read_text(text, "copy.xml");
+    cal_model *before = cal_test_read(robot, "robot.xml"), *after = cal_test_read(text, "copy.xml");
     assert_int_equal(cal_model_shape_count(before), cal_model_shape_count(after));
     for (int i = 0; i < cal_model_shape_count(before); i++) {
         cal_shape_def a, b;
@@ -105,7 +95,7 @@ static void urdf_shows_what_is_visual(void** unused) {
         {LINK("<visual><geometry><mesh filename='x.ply'/></geometry></visual><collision name='c'>" BALL "</collision>"),
          true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cal_model* model = read_text(cases[i].text, "r.urdf");
+        cal_model* model = cal_test_read(cases[i].text, "r.urdf");
         assert_int_equal(shape_of(model, "c").visible, cases[i].shown);
         cal_model_destroy(model);
     }
@@ -114,15 +104,16 @@ static void urdf_shows_what_is_visual(void** unused) {
 // Contacts of one dimension have no friction; a pair that does not say has that of its geoms (MuJoCo's rules).
 static void friction_is_that_of_mujoco(void** unused) {
     (void)unused;
-    cal_model* model = read_text("<mujoco><default><geom friction='0.4'/></default><worldbody>"
-                                 "<geom name='floor' type='plane' size='1 1 1' friction='0.9'/>"
-                                 "<body><freejoint/><geom name='ice' size='1' condim='1'/></body>"
-                                 "<body><freejoint/><geom name='wood' size='1'/></body>"
-                                 "<body><freejoint/><geom name='first' size='1' friction='0.2' priority='1'/></body>"
-                                 "</worldbody><contact><pair geom1='floor' geom2='wood'/>"
-                                 "<pair geom1='floor' geom2='first'/><pair geom1='floor' geom2='wood' condim='1'/>"
-                                 "<pair geom1='ice' geom2='wood' friction='0.7'/></contact></mujoco>",
-                                 "friction.xml");
+    cal_model* model =
+        cal_test_read("<mujoco><default><geom friction='0.4'/></default><worldbody>"
+                      "<geom name='floor' type='plane' size='1 1 1' friction='0.9'/>"
+                      "<body><freejoint/><geom name='ice' size='1' condim='1'/></body>"
+                      "<body><freejoint/><geom name='wood' size='1'/></body>"
+                      "<body><freejoint/><geom name='first' size='1' friction='0.2' priority='1'/></body>"
+                      "</worldbody><contact><pair geom1='floor' geom2='wood'/>"
+                      "<pair geom1='floor' geom2='first'/><pair geom1='floor' geom2='wood' condim='1'/>"
+                      "<pair geom1='ice' geom2='wood' friction='0.7'/></contact></mujoco>",
+                      "friction.xml");
     assert_true(shape_of(model, "floor").friction == 0.9);
     assert_true(shape_of(model, "ice").friction == 0.0);
     assert_true(shape_of(model, "wood").friction == 0.4);
@@ -159,10 +150,10 @@ static void says_what_is_left_out(void** unused) {
 static void keyframes_set_controls(void** unused) {
     (void)unused;
     cal_model* model =
-        read_text("<mujoco><worldbody><body><joint name='a' axis='0 0 1'/><geom size='0.1'/></body></worldbody>"
-                  "<actuator><motor joint='a' gear='2'/></actuator>"
-                  "<keyframe><key name='home' qpos='0.5' qvel='0.25' ctrl='3'/></keyframe></mujoco>",
-                  "key.xml");
+        cal_test_read("<mujoco><worldbody><body><joint name='a' axis='0 0 1'/><geom size='0.1'/></body></worldbody>"
+                      "<actuator><motor joint='a' gear='2'/></actuator>"
+                      "<keyframe><key name='home' qpos='0.5' qvel='0.25' ctrl='3'/></keyframe></mujoco>",
+                      "key.xml");
     cal_model* started = NULL;
     cal_error error = {CAL_OK, ""};
     assert_int_equal(cal_model_variant(model, 0, cal_model_find_keyframe(model, "home"), &started, &error), CAL_OK);

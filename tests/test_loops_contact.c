@@ -3,7 +3,6 @@
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // --- Mechanisms ---------------------------------------------------------------------------------------------------------
@@ -168,7 +167,7 @@ static void flight_agrees_with_a_system(void** state) {
         cal_error error = {CAL_OK, ""};
         double poses[2][7 * 8];
         assert_true(cal_model_body_count(model) <= 8);
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         if (cal_sim_advance(sim, 0.4, &error) != CAL_OK) fail_msg("%s", error.text);
         cal_test_advance(world, 0.4);
         assert_int_equal(cal_sim_poses(sim, poses[0]), CAL_OK);
@@ -282,31 +281,6 @@ static void keep_impact(cal_callback_context* view, const double impulse[3], voi
     memcpy(s->v, cal_callback_v(view, 0), sizeof s->v);
 }
 
-// x with A x = b, by elimination with pivots; rows whose pivot is rounding are left out.
-static void solve_dense(int n, double* A, double* b) {
-    for (int k = 0; k < n; k++) {
-        int best = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(A[i * n + k]) > fabs(A[best * n + k])) best = i;
-        for (int j = 0; j < n; j++) {
-            const double kept = A[k * n + j];
-            A[k * n + j] = A[best * n + j], A[best * n + j] = kept;
-        }
-        const double kept = b[k];
-        b[k] = b[best], b[best] = kept;
-        assert_true(fabs(A[k * n + k]) > 1e-12);
-        for (int i = k + 1; i < n; i++) {
-            const double factor = A[i * n + k] / A[k * n + k];
-            for (int j = k; j < n; j++) A[i * n + j] -= factor * A[k * n + j];
-            b[i] -= factor * b[k];
-        }
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        for (int j = k + 1; j < n; j++) b[k] -= A[k * n + j] * b[j];
-        b[k] /= A[k * n + k];
-    }
-}
-
 // A four-bar at rest in the xz plane, hinges about y, closed by a hinge of five rows; a ball flies at the middle of its coupler.
 //
 //     B ──── C        A (0, 0), B (0, 1), C (1, 1), D (1, 0): bars AB, BC, CD in a chain from A, closed to the ground in D
@@ -361,7 +335,7 @@ static void impact_is_that_of_the_constrained_mechanism(void** state) {
         for (int r = 0; r < 2; r++) matrix[5 * i + BARS + r] = -G[r][i], matrix[5 * (BARS + r) + i] = G[r][i];
         right_side[i] = J[i];
     }
-    solve_dense(5, matrix, right_side); // for a unit impulse along x
+    assert_true(cal_test_solve_dense(matrix, right_side, 5)); // for a unit impulse along x
     double answer = 1.0 / 0.7;
     for (int i = 0; i < BARS; i++) answer += J[i] * right_side[i];
     const double impulse = 1.5 * 2.0 / answer;

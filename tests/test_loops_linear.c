@@ -4,7 +4,6 @@
 #include "model/coordinates.h"
 #include "support.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +17,9 @@ static bool in_order_of_tree(const cal_model* model) {
 
 static cal_sim* open_sim(const cal_model* model, const char* algorithm, double tolerance) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.algorithm = algorithm;
     def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 // Where a mechanism is after a while, with joint forces of all sizes.
@@ -131,30 +127,6 @@ static void a_thousand_loops_run(void** state) {
     cal_test_expect_below(c.error_max, 1e-10, "loops", "tower:n=1000");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
-}
-
-// Solves the n equations of K in place: Gauss, the largest pivot of each column.
-static void solve_dense(double* K, double* b, size_t n) {
-    for (size_t k = 0; k < n; k++) {
-        size_t best = k;
-        for (size_t i = k + 1; i < n; i++)
-            if (fabs(K[i * n + k]) > fabs(K[best * n + k])) best = i;
-        for (size_t j = 0; j < n; j++) {
-            const double held = K[k * n + j];
-            K[k * n + j] = K[best * n + j], K[best * n + j] = held;
-        }
-        const double held = b[k];
-        b[k] = b[best], b[best] = held;
-        for (size_t i = k + 1; i < n; i++) {
-            const double factor = K[i * n + k] / K[k * n + k];
-            for (size_t j = k; j < n; j++) K[i * n + j] -= factor * K[k * n + j];
-            b[i] -= factor * b[k];
-        }
-    }
-    for (size_t k = n; k-- > 0;) {
-        for (size_t j = k + 1; j < n; j++) b[k] -= K[k * n + j] * b[j];
-        b[k] /= K[k * n + k];
-    }
 }
 
 // A tower on a free base whose joints are of every kind and have springs, dampers and rotors.
@@ -267,7 +239,7 @@ static void solve_whole(const cal_model* model, const double* q, const double* v
         for (size_t k = 0; k < n; k++) K[(n + i) * N + k] = A[i * n + k], K[k * N + n + i] = -A[i * n + k];
         b[n + i] = -bias[i];
     }
-    solve_dense(K, b, N);
+    assert_true(cal_test_solve_dense(K, b, N));
     memcpy(out, b, n * sizeof *out);
     cal_test_close(&engine);
     cal_dynamics_destroy(dynamics);
@@ -293,10 +265,9 @@ static void expect_all_forces(cal_model* model, const char* name) {
     cal_model_normalize(model, q);
     solve_whole(model, q, v, tau, expected);
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_error error;
     def.solver = "euler", def.step = h, def.stabilize = "none";
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     assert_int_equal(cal_sim_set(sim, 0.0, q, v, &error), CAL_OK);
     assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
     for (int i = 0; i < PUSHES; i++) {
@@ -361,7 +332,7 @@ static void a_net_obeys_newton(void** state) {
             b[bar++] = -squares;
         }
     assert_int_equal(bar, N);
-    solve_dense(K, b, N);
+    assert_true(cal_test_solve_dense(K, b, N));
     cal_test_expect_below(cal_test_largest_difference(own, b, 3 * MASSES), 1e-9 * cal_test_largest(b, 3 * MASSES),
                           "accelerations", "net");
     free(K), free(b);

@@ -10,15 +10,6 @@
 
 static const double GRAVITY = 9.81;
 
-static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance) {
-    cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
-    def.solver = solver, def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
 // --- Loop joints -----------------------------------------------------------------------------------------------------
 
 static int add_rod(cal_builder* builder, int parent, double x, double y, double mass) {
@@ -95,7 +86,8 @@ static cal_model* four_bar(bool cut) {
 static void a_loop_joint_is_a_joint_like_those_of_the_tree(void** state) {
     (void)state;
     cal_model *tree = four_bar(false), *loop = four_bar(true);
-    cal_sim *a = open_sim(tree, "gear", 1e-10), *b = open_sim(loop, "gear", 1e-10);
+    cal_sim *a = cal_test_open_sim(tree, "gear", 1e-10, NULL, 0.0),
+            *b = cal_test_open_sim(loop, "gear", 1e-10, NULL, 0.0);
     const int own = cal_model_find_joint(loop, "pin"), other = cal_model_find_joint(tree, "pin");
     int q_own, q_other;
     double forces[2][24];
@@ -194,7 +186,7 @@ static void the_work_of_a_prescribed_motion_is_followed(void** state) {
     for (int i = 0; cal_solver_name(i); i++) {
         const char* solver = cal_solver_name(i);
         if (cal_solver_has_fixed_step(solver)) continue;
-        cal_sim* sim = open_sim(model, solver, 1e-8);
+        cal_sim* sim = cal_test_open_sim(model, solver, 1e-8, NULL, 0.0);
         cal_energy_balance balance;
         for (int k = 1; k <= 10; k++) {
             cal_test_advance_sim(sim, 0.2 * k);
@@ -247,7 +239,7 @@ static void a_crank_turns_a_parallelogram_through_its_flat_positions(void** stat
         for (int t = 0; t < 2; t++) {
             const char* solver = cal_solver_name(i);
             if (cal_solver_has_fixed_step(solver)) continue;
-            cal_sim* sim = open_sim(model, solver, tolerances[t]);
+            cal_sim* sim = cal_test_open_sim(model, solver, tolerances[t], NULL, 0.0);
             cal_energy_balance balance;
             for (int k = 1; k <= 20; k++) {
                 const double angle = steady.offset + steady.rate * 0.15 * k;
@@ -280,10 +272,9 @@ static void a_prescribed_motion_moves_the_rest_and_says_its_force(void** state) 
         for (int minimal = 0; minimal < 2; minimal++) {
             cal_sim_def def = cal_default_sim_def();
             cal_sim* sim = NULL;
-            cal_error error;
             double row;
             def.solver = solvers[i], def.relative = 1e-9, def.constraint_form = minimal ? "minimal" : "lagrange";
-            if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+            sim = cal_test_create_sim(model, &def);
             cal_test_advance_sim(sim, end);
             cal_test_expect_below(fabs(cal_sim_q(sim)[0] - x), 1e-12, "the motion", solvers[i]);
             cal_test_expect_below(fabs(cal_sim_v(sim)[0] - v), 1e-12, "its velocity", solvers[i]);
@@ -332,7 +323,7 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
                  radial = vx * x + (vz - GRAVITY * to) * z;
     static const char* const solvers[] = {"gear", "rkf", "rk4"};
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
-        cal_sim* sim = open_sim(model, solvers[i], 1e-9);
+        cal_sim* sim = cal_test_open_sim(model, solvers[i], 1e-9, NULL, 0.0);
         cal_constraint_report report;
         cal_energy_balance balance;
         assert_int_equal(cal_sim_catch(sim, 0, &error), CAL_OK);
@@ -340,7 +331,7 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
         assert_false(cal_sim_connected(sim, 0));
         cal_sim* fork = NULL; // who waits goes with the state, also into a file
         assert_int_equal(cal_sim_fork(sim, &fork, &error), CAL_OK);
-        cal_sim* read = open_sim(model, solvers[i], 1e-9);
+        cal_sim* read = cal_test_open_sim(model, solvers[i], 1e-9, NULL, 0.0);
         char path[CAL_TEST_PATH];
         cal_test_path(path, "waiting");
         if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
@@ -370,7 +361,7 @@ static void joints_that_are_held_stay_where_they_are(void** state) {
     static const char* const names[] = {"fivebar", "tower:n=30"};
     for (int k = 0; k < 2; k++) { // as one triangle, and in the order of the tree
         cal_model* model = cal_test_model(names[k]);
-        cal_sim* sim = open_sim(model, "gear", 1e-8);
+        cal_sim* sim = cal_test_open_sim(model, "gear", 1e-8, NULL, 0.0);
         const size_t count = (size_t)cal_model_v_count(model), bytes = count * sizeof(double);
         double *q = cal_test_numbers(count), *v = cal_test_numbers(count);
         bool* held = calloc(count, sizeof *held);
@@ -452,7 +443,7 @@ static void a_loop_is_closed_at_any_size(void** state) {
         cal_builder_add_constraint(builder, &loop);
         if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
         cal_builder_destroy(builder);
-        cal_sim* sim = open_sim(model, "auto", 1e-8);
+        cal_sim* sim = cal_test_open_sim(model, "auto", 1e-8, NULL, 0.0);
         if (cal_sim_advance(sim, 0.5, &error)) fail_msg("%g m: %s", size, error.text);
         if (k == 0) memcpy(expected, cal_sim_q(sim), sizeof expected);
         cal_test_expect_below(cal_test_largest_difference(cal_sim_q(sim), expected, 3), 1e-7, "angles", "any size");

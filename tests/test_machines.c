@@ -19,26 +19,14 @@ static const char* const models[] = {"mobile:s=3,l=3,o=4",
                                      "random:n=60,seed=12"};
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 
-static cal_machine* make_threads(int workers, int lanes) {
-    cal_threads_def def = cal_default_threads_def();
-    cal_machine* machine;
-    cal_error error;
-    def.workers = workers;
-    def.lanes = lanes;
-    if (cal_machine_threads(&def, &machine, &error) != CAL_OK) fail_msg("%s", error.text);
-    machine->steady = true; // the threads are what is looked at, also on busy cores
-    return machine;
-}
-
 static uint64_t run(const cal_model* model, const char* solver, cal_machine* machine, const int32_t* placement) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim;
     cal_error error;
     def.solver = solver;
     def.machine = machine;
     def.processor_of_joint = placement;
     def.relative = 1e-3;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 0.02, &error) != CAL_OK) fail_msg("%s: %s", solver, error.text);
     // What processors hand over in each pass is what the plan says, as often as it was executed.
     cal_pass_traffic sent, said;
@@ -67,7 +55,7 @@ static void test_threads_give_the_bits_of_one_core(void** state) {
         cal_model* model = cal_test_model(models[m]);
         const uint64_t alone = run(model, "gear", NULL, NULL);
         for (int workers = 1; workers <= 5; workers++) {
-            cal_machine* machine = make_threads(workers, 0);
+            cal_machine* machine = cal_test_machine(workers, 0);
             assert_int_equal(alone, run(model, "gear", machine, NULL));
             cal_machine_destroy(machine);
         }
@@ -81,7 +69,7 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
         cal_model* model = cal_test_model(models[m]);
         const uint64_t alone = run(model, "rk4", NULL, NULL);
         for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
-            cal_machine* machine = make_threads(3, lanes);
+            cal_machine* machine = cal_test_machine(3, lanes);
             // Even and odd seeds, handed over and with a trunk, in turn.
             int32_t* placement =
                 scatter_joints(model, 3, 2 * (uint64_t)(m + lanes) + (uint64_t)((m + (lanes & 5)) % 2));
@@ -109,7 +97,7 @@ static void test_a_trunk_has_two_exchanges_and_the_bits_of_one_core(void** state
             fail_msg("%s", error.text);
         assert_true(used > 1);
         placement[0] = CAL_EVERY_PROCESSOR; // and so all that have several processors below them
-        cal_machine* machine = make_threads(workers[i], 0);
+        cal_machine* machine = cal_test_machine(workers[i], 0);
         cal_plan* plan;
         assert_int_equal(CAL_OK, cal_plan_create_placed(model, "aba", machine, placement, &plan, &error));
         for (int pass = 0; pass < 4; pass++) {
@@ -156,7 +144,7 @@ static void test_several_cores_see_the_energy_and_poses_of_one(void** state) {
     static const char* const algorithms[] = {"energy", "kinematics"};
     for (int m = 0; m < 2 * MODEL_COUNT; m++) {
         cal_model* model = cal_test_model(models[m / 2]);
-        cal_machine *alone = make_threads(1, 1), *machine = make_threads(4, 0);
+        cal_machine *alone = cal_test_machine(1, 1), *machine = cal_test_machine(4, 0);
         int32_t* placement = scatter_joints(model, 4, (uint64_t)m);
         double* expected = look(model, algorithms[m % 2], alone, NULL);
         double* scattered = look(model, algorithms[m % 2], machine, placement);
@@ -177,7 +165,7 @@ static void test_several_cores_see_the_energy_and_poses_of_one(void** state) {
 static void test_every_solver_gives_the_bits_of_one_core(void** state) {
     (void)state;
     cal_model* model = cal_test_model("mobile:s=2,l=3,o=5");
-    cal_machine* machine = make_threads(3, 0);
+    cal_machine* machine = cal_test_machine(3, 0);
     int32_t *handed = scatter_joints(model, 3, 4), *repeated = scatter_joints(model, 3, 5);
     for (int i = 0; cal_solver_name(i); i++) {
         const uint64_t alone = run(model, cal_solver_name(i), NULL, NULL);
@@ -199,7 +187,7 @@ static void bend(cal_force_context* context, void* user) {
 static void test_forces_of_every_kind_act_on_threads(void** state) {
     (void)state;
     cal_model* model = cal_test_model("random:n=40,seed=21");
-    cal_machine* machine = make_threads(2, 0);
+    cal_machine* machine = cal_test_machine(2, 0);
     int32_t *handed = scatter_joints(model, 2, 8), *repeated = scatter_joints(model, 2, 9);
     uint64_t hash[3];
     for (int i = 0; i < 3; i++) {
@@ -317,7 +305,7 @@ static void test_a_busy_machine_refuses_a_second_execution(void** state) {
 static void test_a_small_model_stays_on_one_core(void** state) {
     (void)state;
     cal_model* model = cal_test_model("pendulum");
-    cal_machine* machine = make_threads(4, 0);
+    cal_machine* machine = cal_test_machine(4, 0);
     cal_plan* plan;
     cal_error error;
     assert_int_equal(CAL_OK, cal_plan_create(model, "aba", machine, &plan, &error));
@@ -332,7 +320,7 @@ static void test_threads_are_as_many_as_the_cores_of_the_process(void** state) {
     (void)state;
     cpu_set_t before, one;
     assert_int_equal(0, sched_getaffinity(0, sizeof before, &before));
-    cal_machine* machine = make_threads(0, 0);
+    cal_machine* machine = cal_test_machine(0, 0);
     assert_int_equal(CPU_COUNT(&before), cal_machine_processors(machine));
     cal_machine_destroy(machine);
     size_t core = 0;
@@ -340,7 +328,7 @@ static void test_threads_are_as_many_as_the_cores_of_the_process(void** state) {
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     assert_int_equal(0, sched_setaffinity(0, sizeof one, &one));
-    machine = make_threads(0, 0);
+    machine = cal_test_machine(0, 0);
     assert_int_equal(0, sched_setaffinity(0, sizeof before, &before));
     assert_int_equal(1, cal_machine_processors(machine));
     cal_machine_destroy(machine);
@@ -358,7 +346,7 @@ static void test_bad_calls_say_what_is_wrong(void** state) {
     def = (cal_threads_def){.workers = 2};
     assert_int_equal(CAL_BAD_ARGUMENT, cal_machine_threads(&def, &machine, &error));
     cal_model* model = cal_test_model("chain:n=3");
-    machine = make_threads(2, 0);
+    machine = cal_test_machine(2, 0);
     const int32_t placement[3] = {0, 2, 1};
     assert_int_equal(CAL_BAD_ARGUMENT, cal_plan_create_placed(model, "aba", machine, placement, &plan, &error));
     assert_non_null(strstr(error.text, "processor 2"));

@@ -42,15 +42,6 @@ static void solve_on(const cal_model* model, cal_machine* machine, const int32_t
     free(motions), free(v);
 }
 
-static cal_machine* threads(int workers, int lanes) {
-    cal_threads_def def = cal_default_threads_def();
-    cal_machine* machine = NULL;
-    def.workers = workers, def.lanes = lanes;
-    assert_int_equal(cal_machine_threads(&def, &machine, NULL), CAL_OK);
-    machine->steady = true; // the threads are what is looked at, also on busy cores
-    return machine;
-}
-
 static cal_machine* serial(int lanes) {
     cal_machine* machine = NULL;
     assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
@@ -124,7 +115,7 @@ static void check_bits(const cal_model* model, const char* name) {
     cal_random random = {11};
     for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2)
         for (int workers = 1; workers <= 4; workers++) {
-            machine = workers == 1 ? serial(lanes) : threads(workers, lanes);
+            machine = workers == 1 ? serial(lanes) : cal_test_machine(workers, lanes);
             for (int i = 0; i < model->node_count; i++) owners[i] = cal_random_below(&random, workers);
             solve_on(model, machine, workers == 1 ? NULL : owners, motion.q, answer[1], forces, diagonal[1]);
             if (memcmp(answer[0], answer[1], n * sizeof(double)) != 0 ||

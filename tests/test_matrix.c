@@ -138,10 +138,7 @@ static cal_sim_def sim_def(const feature* f, cal_machine* machine) {
 
 static cal_sim* open_sim(const feature* f, const cal_model* model, cal_machine* machine) {
     const cal_sim_def def = sim_def(f, machine);
-    cal_error error = {0};
-    cal_sim* sim = NULL;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", f->name, error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static void advance(const feature* f, cal_sim* sim, double time) {

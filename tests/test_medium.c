@@ -10,11 +10,8 @@
 
 static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error = {0};
     def.solver = solver, def.relative = tolerance, def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 // A cube of 0.1 m and 10⁻⁶ kg in a medium that is as viscous as honey; with a floor far below it.
@@ -209,7 +206,7 @@ static void a_mechanism_comes_down_in_honey(void** state) {
         double kinetic;
         events.group = i == 0 ? "implicit" : "penalty";
         def.events = &events, def.relative = 1e-6;
-        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &start), CAL_OK);
         cal_test_advance_sim(sim, 0.3);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &energy[i]), CAL_OK);

@@ -6,7 +6,6 @@
 #include "read/inflate.h"
 #include "support.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 17, HEIGHT = 11, LARGEST = 8192 };

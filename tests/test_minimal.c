@@ -10,20 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static cal_sim* open_sim(const cal_model* model, const char* form, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.solver = "gear", def.relative = 1e-9, def.constraint_form = form, def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time, const char* name) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", name, error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 // S is orthonormal, the constraints allow it, and its mass is Sᵀ M S.
@@ -76,7 +67,7 @@ static void both_forms_give_one_motion(void** state) {
         const size_t count = (size_t)cal_model_v_count(model);
         double *a = cal_test_numbers(count), *b = cal_test_numbers(count);
         cal_sim *with = open_sim(model, "lagrange", NULL), *without = open_sim(model, "minimal", NULL);
-        advance(with, scenes[i].time, name), advance(without, scenes[i].time, name);
+        cal_test_advance_sim(with, scenes[i].time), cal_test_advance_sim(without, scenes[i].time);
         cal_test_expect_below(
             cal_test_largest_difference(cal_sim_q(with), cal_sim_q(without), (size_t)cal_model_q_count(model)), 1e-7,
             "motion", name);
@@ -108,7 +99,7 @@ static void stabilisation_closes_what_is_open(void** state) {
     assert_int_equal(cal_sim_set(sim, 0.0, q, NULL, NULL), CAL_OK);
     cal_constraint_report before, after;
     assert_int_equal(cal_sim_constraints(sim, &before), CAL_OK);
-    advance(sim, 1.0, "fivebar");
+    cal_test_advance_sim(sim, 1.0);
     assert_int_equal(cal_sim_constraints(sim, &after), CAL_OK);
     assert_true(before.error > 1e-4);
     cal_test_expect_below(after.error, 1e-6, "error", "fivebar"); // (1 + 20) e⁻²⁰ of it, and the solver's own
@@ -126,9 +117,9 @@ static void machines_and_connections_are_as_in_the_other_form(void** state) {
         threads.workers = workers;
         if (workers > 0) assert_int_equal(cal_machine_threads(&threads, &machine, NULL), CAL_OK);
         cal_sim* sim = open_sim(model, "minimal", machine);
-        advance(sim, 0.1, "fourbar");
+        cal_test_advance_sim(sim, 0.1);
         assert_int_equal(cal_sim_disconnect(sim, 2, NULL), CAL_OK);
-        advance(sim, 0.2, "fourbar");
+        cal_test_advance_sim(sim, 0.2);
         int freedom = 0;
         assert_int_equal(cal_sim_minimal(sim, &freedom, NULL, NULL), CAL_OK);
         assert_int_equal(freedom, 3); // one, and the two that the loop had taken
@@ -149,14 +140,14 @@ static void any_size_is_held(void** state) {
         const size_t n = (size_t)cal_model_v_count(model);
         double *a = cal_test_numbers(n), *b = cal_test_numbers(n);
         cal_sim *with = open_sim(model, "lagrange", NULL), *without = open_sim(model, "minimal", NULL);
-        advance(with, 0.05, names[i]);
+        cal_test_advance_sim(with, 0.05);
         assert_int_equal(cal_sim_set(without, 0.05, cal_sim_q(with), cal_sim_v(with), NULL), CAL_OK);
         assert_int_equal(cal_sim_accelerations(with, a), CAL_OK);
         assert_int_equal(cal_sim_accelerations(without, b), CAL_OK);
         cal_test_expect_below(cal_test_largest_difference(a, b, n), 1e-8 * cal_test_largest(a, n), "accelerations",
                               names[i]);
         if (n < 100) check_basis(without, model, names[i]);
-        advance(without, 0.06, names[i]);
+        cal_test_advance_sim(without, 0.06);
         cal_constraint_report report;
         assert_int_equal(cal_sim_constraints(without, &report), CAL_OK);
         cal_test_expect_below(report.error_max, 1e-12, "loops", names[i]);
@@ -197,7 +188,7 @@ static void what_does_not_fit_is_refused(void** state) {
     char path[CAL_TEST_PATH];
     cal_test_path(path, "minimal");
     cal_sim *one = open_sim(small, "minimal", NULL), *other = open_sim(small, "lagrange", NULL);
-    advance(one, 0.05, "fivebar");
+    cal_test_advance_sim(one, 0.05);
     assert_int_equal(cal_sim_save(one, path, &error), CAL_OK);
     assert_int_equal(cal_sim_load(other, path, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "minimal"));
@@ -305,6 +296,35 @@ static void masses_far_apart_are_held_or_refused(void** state) {
     assert_true(refused > 0);
 }
 
+// Rows that are nearly dependent for an instant give accelerations with noise in this form, too: forces come from both sides of such a position, and energy
+// is kept to the tolerance at the lowest, where that noise stopped solvers.
+static void singular_positions_are_passed(void** state) {
+    (void)state;
+    static const struct {
+        const char *scene, *solver;
+        double time;
+        int passed;
+    } runs[] = {{"scissor:n=3", "rkf", 1.3, 1}, {"tower:n=3", "gear", 1.2, 3}, {"ring:n=4", "gear", 2.0, 4}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        cal_model* model = NULL;
+        assert_int_equal(cal_model_generate(runs[i].scene, &model, NULL), CAL_OK);
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        cal_constraint_report report;
+        cal_energy_balance balance;
+        def.solver = runs[i].solver, def.relative = 1e-10, def.constraint_form = "minimal";
+        assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+        cal_test_advance_sim(sim, runs[i].time);
+        assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+        assert_true(report.singular_count >= runs[i].passed);
+        assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+        const double drift = fabs(balance.kinetic + balance.potential - balance.start);
+        cal_test_expect_below(drift, 1e-8 * balance.exchanged, "energy", runs[i].scene);
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_give_one_motion),
@@ -313,6 +333,7 @@ int main(void) {
         cmocka_unit_test(any_size_is_held),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(masses_far_apart_are_held_or_refused),
+        cmocka_unit_test(singular_positions_are_passed),
         cmocka_unit_test(a_lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

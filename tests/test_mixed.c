@@ -2,22 +2,8 @@
 #include "plan/machine_ops.h"
 #include "support.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static cal_machine* make_machine(int workers, int lanes) {
-    cal_machine* machine;
-    cal_error error;
-    cal_threads_def def = cal_default_threads_def();
-    def.workers = workers;
-    def.lanes = lanes;
-    const cal_status status =
-        workers == 1 ? cal_machine_serial(lanes, &machine, &error) : cal_machine_threads(&def, &machine, &error);
-    if (status != CAL_OK) fail_msg("%s", error.text);
-    machine->steady = true; // the threads are what is looked at, also on busy cores
-    return machine;
-}
 
 static int used_percent(const cal_model* model, cal_machine* machine) {
     cal_plan* plan;
@@ -39,7 +25,7 @@ static void test_random_trees_fill_most_lanes(void** unused) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
         for (int lanes = 2; lanes <= cal_best_lanes(); lanes *= 2) {
-            cal_machine* machine = make_machine(1, lanes);
+            cal_machine* machine = cal_test_machine(0, lanes);
             const int used = used_percent(model, machine);
             if (used < 80) fail_msg("%s: %d %% of %d lanes are in use", names[i], used, lanes);
             cal_machine_destroy(machine);
@@ -50,13 +36,12 @@ static void test_random_trees_fill_most_lanes(void** unused) {
 
 static uint64_t end_of(const cal_model* model, const char* solver, const char* algorithm, int workers, int lanes) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim;
     cal_error error;
     def.solver = solver;
     def.algorithm = algorithm;
     def.relative = 1e-3;
-    def.machine = make_machine(workers, lanes);
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    def.machine = cal_test_machine(workers == 1 ? 0 : workers, lanes);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 0.003, &error) != CAL_OK) fail_msg("%s, %s: %s", solver, algorithm, error.text);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
@@ -119,7 +104,7 @@ static void test_branches_of_one_shape_lie_lane_under_lane(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("random:n=4000,joints=revolute");
     for (int lanes = 4; lanes <= cal_best_lanes(); lanes *= 2) { // rows of two lanes are cheap
-        cal_machine* machine = make_machine(1, lanes);
+        cal_machine* machine = cal_test_machine(0, lanes);
         cal_plan* plan;
         cal_error error;
         int bundled = 0;

@@ -8,18 +8,10 @@ static const char* const forms[] = {"lagrange", "minimal"};
 
 static cal_sim* open_sim(const cal_model* model, const char* solver, const char* form, double tolerance) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.solver = solver;
     def.relative = tolerance;
     def.constraint_form = form;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time, const char* name) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", name, error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 // A body that may do anything, but not move along its y; gravity along x is what an incline leaves of it.
@@ -56,7 +48,7 @@ static void a_knife_edge_on_an_incline_draws_a_cycloid(void** state) {
         cal_sim* sim = open_sim(model, "rkf", forms[form], 1e-9);
         for (int k = 1; k <= 100; k++) {
             const double phase = turn * 0.1 * k, sine = sin(phase);
-            advance(sim, 0.1 * k, "knife edge");
+            cal_test_advance_sim(sim, 0.1 * k);
             const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
             cal_test_expect_below(fabs(q[0] - a * sine * sine), 1e-7, "down", forms[form]);
             cal_test_expect_below(fabs(q[1] - a * (phase - 0.5 * sin(2.0 * phase))), 1e-7, "across", forms[form]);
@@ -78,7 +70,7 @@ static void a_cart_never_slips_sideways(void** state) {
         cal_model* model = cal_test_model("cart:gravity=3");
         cal_sim* sim = open_sim(model, "gear", forms[form], 1e-6);
         for (int k = 1; k <= 1000; k++) {
-            advance(sim, 0.1 * k, "cart");
+            cal_test_advance_sim(sim, 0.1 * k);
             const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
             const double heading = q[2] + 1.5707963267948966; // it starts along y
             cal_test_expect_below(fabs(v[1] * cos(heading) - v[0] * sin(heading)), 1e-12, "slip", forms[form]);
@@ -106,7 +98,7 @@ static void a_fast_disk_wobbles_and_a_slow_one_falls(void** state) {
         cal_sim* sim = open_sim(model, "rkf", forms[k % 2], 1e-11);
         for (int i = 1; i <= 20; i++) {
             const double t = 0.1 * i, wave = square > 0.0 ? cos(sqrt(square) * t) : cosh(sqrt(-square) * t);
-            advance(sim, t, name);
+            cal_test_advance_sim(sim, t);
             // The disk's axis is (0, cos, −sin) of the lean at the start, and (0, 0, 1) in the body.
             const double* u = cal_sim_q(sim) + 3;
             const double lean = -(1.0 - 2.0 * (u[1] * u[1] + u[2] * u[2])) / start;

@@ -130,8 +130,6 @@ static void load_that_comes_and_goes_is_followed(void** state) {
 
 static uint64_t hash_of(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     double energy[2];
     def.solver = solver, def.algorithm = algorithm, def.machine = machine;
     const bool joins = strcmp(algorithm, "assembly") == 0;
@@ -142,7 +140,7 @@ static uint64_t hash_of(const cal_model* model, const char* solver, const char* 
     for (int i = 0; machine && i < cal_model_joint_count(model); i++)
         owners[i] = cal_random_below(&random, cal_machine_processors(machine));
     if (machine && !joins) def.processor_of_joint = owners;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     free(owners);
     for (int i = 1; i <= 2; i++) {
         cal_test_advance_sim(sim, 0.02 * i);

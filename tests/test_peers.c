@@ -1,7 +1,6 @@
 // Agreement with another engine: accelerations, poses and energies of random states, against MuJoCo.
 #include <math.h>
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

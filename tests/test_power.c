@@ -1,7 +1,6 @@
 // Roots and powers of our own, against long doubles: as exact as their header says, at every exponent.
 #include "math/power.h"
 #include "support.h"
-#include <float.h>
 #include <math.h>
 
 static const double UNIT = 0x1p-53;

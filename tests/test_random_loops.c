@@ -320,12 +320,9 @@ static double find_misfit(const mechanism* m, const double* found, const cal_tes
 static cal_sim* open_sim(const cal_model* model, const char* form, const char* algorithm, const char* law,
                          cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim;
-    cal_error error;
     def.solver = "euler", def.step = STEP, def.contact = false;
     def.constraint_form = form, def.algorithm = algorithm, def.stabilize = law, def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 typedef struct look {

@@ -350,6 +350,7 @@ static void signals_end_an_advance(void** unused) {
 static void names_every_mistake(void** unused) {
     (void)unused;
     run_well("chain:n=3 --time 1 --fps 10 --out run.csv --checkpoint run.cal");
+    run_well("chain:n=3 --batch 4 --time 1 --checkpoint batch.cal");
     run_well("chain:n=4 --time 1 --fps 10 --out other.csv");
     run_well("chain:n=3 --time 0.5 --fps 10 --out short.csv");
     const char* const mistakes[][2] = {
@@ -363,8 +364,10 @@ static void names_every_mistake(void** unused) {
         {"chain:n=3 --resume run.cal --time 2 --fps 10 --out short.csv", "no row at 1 s"},
         {"chain:n=3 --out same --checkpoint same", "'same'"},
         {"chain:n=3 --plot same --checkpoint same", "'same'"},
-        {"chain:n=3 --batch 4 --checkpoint run.cal", "--batch"},
-        {"chain:n=3 --batch 4 --resume run.cal", "--batch"},
+        {"chain:n=3 --batch 4 --resume run.cal", "no checkpoint of an ensemble"},
+        {"chain:n=3 --resume batch.cal --time 2", "of an ensemble"},
+        {"chain:n=3 --batch 5 --resume batch.cal --time 2", "4 instances"},
+        {"chain:n=3 --batch 4 --resume batch.cal --time 0.5", "is at 1 s already"},
         {"chain:n=3 --checkpoint run.cal --every 0", "--every"},
     };
     char *other = read_text("other.csv"), *cut = read_text("short.csv");

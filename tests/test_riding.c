@@ -1,7 +1,6 @@
 // Rows that go inbound with the articulated inertias of an execution are those of a walk of their own, to the last bit, at every width.
 #include "base/memory.h"
 #include "constraint/constraint.h"
-#include "layout/layout.h"
 #include "plan/machine_ops.h"
 #include "support.h"
 #include <stdlib.h>

@@ -141,7 +141,7 @@ static void what_is_controlled_is_not_computed_far_ahead(void** state) {
         cal_sim* sim = NULL;
         events.forced_rollbacks = 0.2 * run;
         def.events = &events;
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         for (int i = 0; i < CHANGES; i++) {
             const double control[2] = {i % 3 - 1.0, i % 5 - 2.0};
             if (cal_sim_drive(sim, NULL, control, &error) != CAL_OK ||

@@ -363,6 +363,58 @@ static void wheels_climb_steps(void** unused) {
         }
 }
 
+// The same on a plank that lies on six boxes, eight bodies in one contact group; the step is a part of the plank.
+static uint64_t climb_on_plank(cal_shape_kind kind, double height, double speed, double tolerance, double rollbacks) {
+    const double R = wheel_radius, half = 0.05, top = 0.3;
+    cal_world_def settings = cal_default_world_def();
+    settings.group_tolerance = tolerance, settings.forced_rollbacks = rollbacks;
+    settings.friction = 2.0, settings.restitution = 0.0;
+    cal_world* world = cal_test_world(&settings);
+    cal_test_add_floor(world);
+    for (int i = 0; i < 6; i++) {
+        cal_world_body_def leg = cal_default_world_body_def();
+        leg.position[0] = i / 2 - 1.0, leg.position[1] = i % 2 == 0 ? -0.3 : 0.3, leg.position[2] = 0.1;
+        leg.density = 1000.0;
+        cal_test_add(world, &leg, CAL_BOX, 0.1, 0.1, 0.1);
+    }
+    cal_world_body_def def = cal_default_world_body_def();
+    def.position[2] = top - half, def.density = 1000.0;
+    const cal_body_id plank = cal_test_add(world, &def, CAL_BOX, 1.3, 0.5, half);
+    cal_shape_def step = cal_default_shape_def();
+    cal_error error = {CAL_OK, ""};
+    step.kind = CAL_BOX;
+    step.size[0] = 0.5, step.size[1] = 0.5, step.size[2] = 0.5 * height;
+    step.position[0] = 0.8, step.position[2] = half + 0.5 * height;
+    if (cal_world_add_shape(world, plank, &step, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
+    const cal_body_id wheel = add_thing(world, &(thing){.motion = CAL_MOVING,
+                                                        .kind = kind,
+                                                        .size = {R, 0.3 * R},
+                                                        .z = top + R,
+                                                        .velocity = {speed, 0.0},
+                                                        .spin = speed / R});
+    roll_on(world, 3.0 * R / speed + 0.5, "wheel on a plank");
+    double x[3], u[3];
+    cal_world_get_body(world, wheel, x, NULL, u, NULL);
+    const double expected = speed_on_step(kind == CAL_SPHERE ? 0.4 : 0.5, height, speed);
+    cal_test_expect_below(fabs(u[0] / expected - 1.0), 1e-5, "speed", "wheel on a step on a plank");
+    cal_test_expect_below(fabs(x[2] - top - R - height), 3e-6 * R, "height", "wheel on a step on a plank");
+    const cal_world_report report = cal_test_report(world);
+    assert_true(report.largest_group == 8);
+    cal_world_destroy(world);
+    return report.hash;
+}
+
+static void wheels_climb_steps_in_large_groups(void** unused) {
+    (void)unused;
+    const double runs[][2] = {{0.01, 0.6}, {0.01, 1.5}, {0.03, 2.5}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        climb_on_plank(CAL_CYLINDER, runs[i][0], runs[i][1], 1e-4, 0.0);
+        climb_on_plank(CAL_SPHERE, runs[i][0], runs[i][1], 1e-6, 0.0);
+    }
+    const uint64_t hash = climb_on_plank(CAL_CYLINDER, 0.01, 0.6, 1e-4, 0.0);
+    assert_int_equal(climb_on_plank(CAL_CYLINDER, 0.01, 0.6, 1e-4, 0.2), hash);
+}
+
 static void rollbacks_change_no_climb(void** unused) {
     (void)unused;
     const uint64_t hash = climb(CAL_CYLINDER, 0.01, 0.6, 1.0, 1e-4, 0.0);
@@ -525,6 +577,7 @@ int main(void) {
         cmocka_unit_test(a_large_top_stays_on_the_floor),
         cmocka_unit_test(a_rattleback_turns_back),
         cmocka_unit_test(wheels_climb_steps),
+        cmocka_unit_test(wheels_climb_steps_in_large_groups),
         cmocka_unit_test(rollbacks_change_no_climb),
         cmocka_unit_test(a_step_that_comes_lifts_a_wheel),
         cmocka_unit_test(a_prism_rolls_from_edge_to_edge),

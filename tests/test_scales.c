@@ -349,7 +349,7 @@ static void expect_alike(const rings* r) {
         def.solver = "rkck", def.relative = 1e-8;
         snprintf(what, sizeof what, "%d rings of %d links of %g m%s", r->count, r->links, L,
                  r->together ? ", one tree" : "");
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s: %s", what, error.text);
+        sim = cal_test_create_sim(model, &def);
         memcpy(q, cal_sim_q(sim), (size_t)q_count * sizeof *q);
         const int each = r->together ? v_count : v_count / r->count;
         for (int i = 0; i < v_count; i += each) {
@@ -536,7 +536,7 @@ static void slow_arms_take_no_more_steps(void** state) {
             fail_msg("%s", error.text);
         cal_sim_def def = cal_default_sim_def();
         cal_sim* sim = NULL;
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+        sim = cal_test_create_sim(model, &def);
         if (cal_sim_drive(sim, NULL, (double[]){0.8, 0.5}, &error) != CAL_OK ||
             cal_sim_advance(sim, 8.0 * sqrt(L / g), &error) != CAL_OK)
             fail_msg("%s", error.text);

@@ -147,11 +147,8 @@ static void test_table(void** state) {
 
 static cal_sim* simulate(const cal_model* model, bool contact) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error = {0};
     def.contact = contact;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static double read_sensor(cal_sim* sim, const char* name, int component) {

@@ -120,10 +120,9 @@ typedef struct run_def {
     double tolerance, step, time;
 } run_def;
 
-// What a run ends with: its hash, and that of the forces of a constraint.
-static uint64_t run(const cal_model* model, const run_def* how, cal_machine* machine, const char* name) {
+// What a run ends with: its hash. passed: how many singular positions, may be NULL.
+static uint64_t run(const cal_model* model, const run_def* how, cal_machine* machine, const char* name, int* passed) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_error error;
     def.solver = how->solver;
     def.stabilize = how->stabilize;
@@ -131,8 +130,11 @@ static uint64_t run(const cal_model* model, const run_def* how, cal_machine* mac
     def.relative = def.absolute = how->tolerance;
     def.step = how->step;
     def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", name, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, how->time, &error)) fail_msg("%s with %s: %s", name, how->solver, error.text);
+    cal_constraint_report report;
+    assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+    if (passed) *passed = report.singular_count;
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
     return hash;
@@ -141,10 +143,10 @@ static uint64_t run(const cal_model* model, const run_def* how, cal_machine* mac
 static void expect_same_bits(const cal_model* model, const run_def* how, const char* name) {
     static const int workers[] = {2, 3, 5};
     if (!cal_solver_help(how->solver)) return;
-    const uint64_t wanted = run(model, how, NULL, name);
+    const uint64_t wanted = run(model, how, NULL, name, NULL);
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         cal_machine* machine = open_threads(workers[i], 5 + i);
-        if (run(model, how, machine, name) != wanted)
+        if (run(model, how, machine, name, NULL) != wanted)
             fail_msg("%s with %s, %s: %d threads end elsewhere than one core", name, how->solver, how->stabilize,
                      workers[i]);
         cal_machine_destroy(machine);
@@ -152,7 +154,7 @@ static void expect_same_bits(const cal_model* model, const run_def* how, const c
 }
 
 static const row_def whole = {.name = "a row that is cut", .bars = 300, .angle = 0.3},
-                     flat = {.name = "a row that passes its flat position", .bars = 290, .angle = 1.56},
+                     flat = {.name = "a row that passes its flat position", .bars = 262, .angle = 1.53},
                      parts = {.name = "many rows", .bars = 300, .angle = 0.3, .open = 0.2, .loose = 0.3},
                      rough = {.name = "rows with friction, stops and springs",
                               .bars = 280,
@@ -192,10 +194,16 @@ static void friction_and_stops_have_the_bits_of_one_core(void** state) {
 
 static void singular_positions_have_the_bits_of_one_core(void** state) {
     (void)state;
-    static const run_def runs[] = {{"gear", "projection", "lagrange", 1e-8, 1e-3, 0.02},
-                                   {"rkf", "projection", "lagrange", 1e-7, 1e-3, 0.02}};
+    // At these tolerances a few looks lead across: at smaller ones they are nine tenths of the time, and nothing else is new.
+    static const run_def runs[] = {{"gear", "projection", "lagrange", 1e-7, 1e-3, 0.05},
+                                   {"rkf", "projection", "lagrange", 1e-6, 1e-3, 0.05}};
     cal_model* model = make_row(&flat);
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) expect_same_bits(model, &runs[i], flat.name);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int passed = 0;
+        (void)run(model, &runs[i], NULL, flat.name, &passed);
+        assert_true(passed > 0);
+        expect_same_bits(model, &runs[i], flat.name);
+    }
     cal_model_destroy(model);
 }
 

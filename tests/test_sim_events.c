@@ -6,19 +6,11 @@
 #include <string.h>
 
 static cal_sim* make(const cal_model* model, bool contact) {
-    cal_error error = {0};
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     def.contact = contact;
     def.relative = 1e-6;
     def.solver = "rkf";
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 // A box on a floor, an arm with a motor beside it, and a body that is fixed.
@@ -86,8 +78,8 @@ static void test_flight_is_that_of_the_model(void** state) {
     const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
     double poses[2][21], kinetic[2], potential[2];
     for (int step = 0; step <= 5; step++) {
-        advance(with, 0.1 * step);
-        advance(without, 0.1 * step);
+        cal_test_advance_sim(with, 0.1 * step);
+        cal_test_advance_sim(without, 0.1 * step);
         expect_same(cal_sim_q(with), cal_sim_q(without), q_count, 2e-6);
         expect_same(cal_sim_v(with), cal_sim_v(without), v_count, 2e-5);
         assert_int_equal(cal_sim_poses(with, poses[0]), CAL_OK);
@@ -108,7 +100,7 @@ static void test_the_floor_holds(void** state) {
     (void)state;
     cal_model* model = make_yard(0.5);
     cal_sim* sim = make(model, true);
-    advance(sim, 4.0);
+    cal_test_advance_sim(sim, 4.0);
     assert_true(fabs(cal_sim_q(sim)[2] - 0.1) < 1e-4);
     cal_world_report report;
     cal_world_get_report(cal_sim_world(sim), &report);
@@ -150,12 +142,12 @@ static void test_forces_from_outside(void** state) {
     const double control = 4.0, force[3] = {0.0, 3.0, 25.0}, none[3] = {0}, center[3] = {0.01, 0.0, 0.0};
     for (int i = 0; i < 2; i++) {
         cal_error error = {0};
-        advance(both[i], 0.1);
+        cal_test_advance_sim(both[i], 0.1);
         assert_int_equal(cal_sim_drive(both[i], NULL, &control, &error), CAL_OK);
         assert_int_equal(cal_sim_push(both[i], 0, force, none, center), CAL_OK);
-        advance(both[i], 0.4);
+        cal_test_advance_sim(both[i], 0.4);
         assert_int_equal(cal_sim_release(both[i]), CAL_OK);
-        advance(both[i], 0.5);
+        cal_test_advance_sim(both[i], 0.5);
     }
     expect_same(cal_sim_q(with), cal_sim_q(without), cal_model_q_count(model), 5e-6);
     expect_same(cal_sim_v(with), cal_sim_v(without), cal_model_v_count(model), 5e-5);
@@ -174,15 +166,15 @@ static void test_set(void** state) {
     assert_int_equal(cal_model_q_count(model), 8);
     memcpy(q, cal_sim_q(second), sizeof q);
     memcpy(v, cal_sim_v(second), sizeof v);
-    advance(first, 1.0);
+    cal_test_advance_sim(first, 1.0);
     if (cal_sim_set(first, 0.0, q, v, &error)) fail_msg("%s", error.text);
     assert_true(cal_sim_time(first) == 0.0);
-    advance(first, 2.0);
-    advance(second, 2.0);
+    cal_test_advance_sim(first, 2.0);
+    cal_test_advance_sim(second, 2.0);
     assert_true(cal_sim_hash(first) == cal_sim_hash(second));
     // Later in time, it is the same motion.
     if (cal_sim_set(second, 7.5, q, v, &error)) fail_msg("%s", error.text);
-    advance(second, 9.5);
+    cal_test_advance_sim(second, 9.5);
     expect_same(cal_sim_q(first), cal_sim_q(second), 8, 1e-6);
     cal_sim_destroy(first);
     cal_sim_destroy(second);
@@ -197,7 +189,7 @@ static void test_humanoid_lands(void** state) {
     if (cal_model_generate("humanoid", &model, &error)) fail_msg("%s", error.text);
     assert_true(cal_model_can_touch(model));
     cal_sim* sim = make(model, true);
-    advance(sim, CAL_TEST_SANITIZED ? 0.7 : 2.0); // the first contacts, or all of the fall
+    cal_test_advance_sim(sim, CAL_TEST_SANITIZED ? 0.7 : 2.0); // the first contacts, or all of the fall
     double* poses = calloc(7 * (size_t)cal_model_body_count(model), sizeof *poses);
     assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
     double floor[7] = {0};
@@ -246,7 +238,7 @@ static void test_priority(void** state) {
     if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     cal_sim* sim = make(model, true);
-    advance(sim, 3.0);
+    cal_test_advance_sim(sim, 3.0);
     assert_true(fabs(cal_sim_q(sim)[0] - 1.0 / (2.0 * 0.1 * 9.81)) < 2e-3);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -264,7 +256,7 @@ static void test_numbers_that_are_none(void** state) {
     cal_sim* sim = make(model, true);
     cal_error error = {0};
     const double bad[3] = {NAN, 0.0, 0.0}, good[3] = {0}, infinite = (double)INFINITY;
-    advance(sim, 0.2);
+    cal_test_advance_sim(sim, 0.2);
     const uint64_t hash = cal_sim_hash(sim);
     assert_int_equal(cal_sim_push(sim, 0, bad, good, good), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_sim_push(sim, 2, good, good, bad), CAL_BAD_ARGUMENT);

@@ -5,7 +5,6 @@
 #include "place.h"
 #include "support_world.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,17 +90,9 @@ static cal_model* make_triangle(void) {
 // --- Simulations ------------------------------------------------------------------------------------------------------------
 
 static cal_sim* make(const cal_model* model, const cal_world_def* events) {
-    cal_error error = {CAL_OK, ""};
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     def.events = events;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {CAL_OK, ""};
-    if (cal_sim_advance(sim, time, &error) != CAL_OK) fail_msg("%s", error.text);
+    return cal_test_create_sim(model, &def);
 }
 
 static cal_snapshot* take(cal_sim* sim) {
@@ -125,7 +116,7 @@ typedef struct trace {
 static trace follow(cal_sim* sim, double from, double to) {
     trace t = {0};
     for (int i = 0; i < 4; i++) {
-        advance(sim, from + (to - from) * (i + 1) / 4.0);
+        cal_test_advance_sim(sim, from + (to - from) * (i + 1) / 4.0);
         t.hash[i] = cal_sim_hash(sim);
     }
     if (cal_sim_world(sim) == NULL) return t;
@@ -149,9 +140,9 @@ static void expect_same(const trace* a, const trace* b, const char* what, double
 static void try_all(const cal_model* model, const cal_world_def* events, double from, double to) {
     cal_error error = {CAL_OK, ""};
     cal_sim *plain = make(model, events), *sim = make(model, events), *other = make(model, events), *fork = NULL;
-    advance(plain, from);
+    cal_test_advance_sim(plain, from);
     const trace expected = follow(plain, from, to);
-    advance(sim, from);
+    cal_test_advance_sim(sim, from);
     cal_snapshot* snapshot = take(sim);
     char path[CAL_TEST_PATH];
     cal_test_path(path, "run.checkpoint");
@@ -165,7 +156,7 @@ static void try_all(const cal_model* model, const cal_world_def* events, double 
     assert_true(cal_sim_time(sim) == from);
     got = follow(sim, from, to);
     expect_same(&expected, &got, "restored", from);
-    advance(other, 0.37 * to); // somewhere else
+    cal_test_advance_sim(other, 0.37 * to); // somewhere else
     restore(other, snapshot);
     got = follow(other, from, to);
     expect_same(&expected, &got, "restored elsewhere", from);
@@ -224,7 +215,7 @@ static void test_asleep(void** state) {
     add_free(builder, high, half, 1.0);
     cal_model* model = cal_test_finish(builder);
     cal_sim* sim = make(model, NULL);
-    advance(sim, 2.0);
+    cal_test_advance_sim(sim, 2.0);
     assert_true(cal_world_is_asleep(cal_sim_world(sim), cal_world_body(cal_sim_world(sim), 1)));
     cal_sim_destroy(sim);
     try_all(model, NULL, 2.0, 3.0); // the other one lands on it at about 2.25 s
@@ -263,8 +254,8 @@ static void test_without_events(void** state) {
         cal_sim_def def = cal_default_sim_def();
         cal_sim *sim = NULL, *fork = NULL;
         def.solver = solvers[i];
-        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-        advance(sim, 0.33);
+        sim = cal_test_create_sim(model, &def);
+        cal_test_advance_sim(sim, 0.33);
         cal_snapshot* snapshot = take(sim);
         if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
         const trace expected = follow(sim, 0.33, 0.9);
@@ -292,11 +283,11 @@ static void test_what_was_set(void** state) {
     q[0] += 40.0; // far away
     if (cal_sim_set(sim, 1.0, q, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
     free(q);
-    advance(sim, 1.1);
+    cal_test_advance_sim(sim, 1.1);
     assert_int_equal(cal_sim_drive(sim, NULL, control, &error), CAL_OK);
     assert_int_equal(cal_sim_push(sim, 0, force, none, none), CAL_OK);
     assert_int_equal(cal_sim_disconnect(sim, 0, &error), CAL_OK);
-    advance(sim, 1.3);
+    cal_test_advance_sim(sim, 1.3);
     cal_snapshot* snapshot = take(sim);
     if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
     restore(other, snapshot);
@@ -342,7 +333,7 @@ static void test_nothing_of_another_run(void** state) {
     for (int i = 1; i <= 20; i++) {
         const double time = 0.5 + 0.01 * i;
         cal_sim* fork = NULL;
-        advance(sim, time);
+        cal_test_advance_sim(sim, time);
         if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
         const trace expected = follow(sim, time, time + 0.008), got = follow(fork, time, time + 0.008);
         expect_same(&expected, &got, "a fork", time);
@@ -358,11 +349,11 @@ static void test_numbers_in_use(void** state) {
     cal_model* model = make_triangle();
     cal_error error = {CAL_OK, ""};
     cal_sim *sim = make(model, NULL), *fork = NULL;
-    advance(sim, 0.1);
+    cal_test_advance_sim(sim, 0.1);
     cal_world_body_def def = cal_default_world_body_def();
     def.position[0] = 50.0, def.position[2] = 5.0;
     const cal_body_id gone = cal_test_add(cal_sim_world(sim), &def, CAL_SPHERE, 0.1, 0.0, 0.0);
-    advance(sim, 0.2);
+    cal_test_advance_sim(sim, 0.2);
     assert_int_equal(cal_world_remove_body(cal_sim_world(sim), gone, &error), CAL_OK);
     if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
     cal_world* const worlds[] = {cal_sim_world(sim), cal_sim_world(fork)};
@@ -386,7 +377,7 @@ static void try_scene(const char* specification) {
     cal_sim *sim = NULL, *fork = NULL;
     cal_world* world = cal_test_scene(specification, NULL);
     if (cal_sim_of_world(world, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
-    advance(sim, 0.6);
+    cal_test_advance_sim(sim, 0.6);
     cal_snapshot* snapshot = take(sim);
     const trace expected = follow(sim, 0.6, 1.2);
     restore(sim, snapshot);
@@ -412,13 +403,13 @@ static void test_events_are_kept(void** state) {
     cal_model* model = make_pile(1.0);
     cal_sim* sim = make(model, NULL);
     cal_world_keep_events(cal_sim_world(sim), true);
-    advance(sim, 0.5);
+    cal_test_advance_sim(sim, 0.5);
     cal_snapshot* snapshot = take(sim);
     double times[2][400];
     int counts[2] = {0};
     for (int run = 0; run < 2; run++) {
         if (run == 1) restore(sim, snapshot);
-        advance(sim, 0.7);
+        cal_test_advance_sim(sim, 0.7);
         cal_world_event event;
         while (counts[run] < 400 && cal_world_next_event(cal_sim_world(sim), &event))
             times[run][counts[run]++] = event.time;
@@ -440,7 +431,7 @@ static void test_refused(void** state) {
     coarse.group_tolerance = 1e-3;
     cal_sim *sim = make(model, NULL), *heavy = make(heavier, NULL), *other = make(another, NULL),
             *flying = make(mobile, NULL), *loose = make(model, &coarse);
-    advance(sim, 0.3);
+    cal_test_advance_sim(sim, 0.3);
     cal_snapshot* snapshot = take(sim);
     const struct {
         cal_sim* sim;
@@ -458,7 +449,7 @@ static void test_refused(void** state) {
         if (strstr(error.text, tries[i].text) == NULL || strstr(error.text, "run.checkpoint") == NULL)
             fail_msg("%s", error.text);
         assert_true(cal_sim_hash(tries[i].sim) == before);
-        advance(tries[i].sim, 0.1);
+        cal_test_advance_sim(tries[i].sim, 0.1);
     }
     assert_int_equal(cal_sim_save(flying, path, &error), CAL_OK);
     assert_int_equal(cal_sim_load(sim, path, &error), CAL_BAD_ARGUMENT);
@@ -479,9 +470,9 @@ static void test_without_memory(void** state) {
     const cal_model* const models[] = {pile, triangle, mobile};
     for (int which = 0; which < 3; which++) {
         cal_sim* sim = make(models[which], NULL);
-        advance(sim, 0.5);
+        cal_test_advance_sim(sim, 0.5);
         cal_snapshot* first = take(sim);
-        advance(sim, 0.6);
+        cal_test_advance_sim(sim, 0.6);
         const uint64_t later = cal_sim_hash(sim);
         for (int what = 0; what < 3; what++) {
             cal_status status = CAL_NO_MEMORY;
@@ -507,7 +498,7 @@ static void test_without_memory(void** state) {
             }
         }
         assert_true(cal_sim_time(sim) == 0.5);
-        advance(sim, 0.6);
+        cal_test_advance_sim(sim, 0.6);
         assert_true(cal_sim_hash(sim) == later);
         cal_snapshot_destroy(first);
         cal_sim_destroy(sim);

@@ -2,8 +2,6 @@
 #include "base/memory.h"
 #include "support.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // --- Closed forms ----------------------------------------------------------------------------------------------------
@@ -37,23 +35,13 @@ static void pendulum_at(double start, double time, double* angle, double* speed)
 
 static const double START = 1.5;
 
-static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) {
-    cal_sim* sim = NULL;
-    cal_error error = {0};
-    if (cal_sim_create(model, def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
-}
-
-static void advance(cal_sim* sim, double time) {
-    cal_error error = {0};
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
+static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) { return cal_test_create_sim(model, def); }
 
 static double pendulum_error(const cal_sim_def* def, double time) {
     cal_model* model = cal_test_model("pendulum:start=1.5");
     cal_sim* sim = open_sim(model, def);
     double angle, speed;
-    advance(sim, time);
+    cal_test_advance_sim(sim, time);
     pendulum_at(START, time, &angle, &speed);
     const double error = fmax(fabs(cal_sim_q(sim)[0] - angle), fabs(cal_sim_v(sim)[0] - speed));
     cal_sim_destroy(sim);
@@ -122,7 +110,7 @@ static void test_gear_uses_high_orders(void** state) {
         def.largest_order = bounded ? 3 : 0;
         cal_sim* sim = open_sim(model, &def);
         cal_sim_report report;
-        advance(sim, 5.0);
+        cal_test_advance_sim(sim, 5.0);
         cal_sim_get_report(sim, &report);
         evaluations[bounded] = report.evaluations;
         if (bounded)
@@ -148,11 +136,11 @@ static void test_samples_are_as_good_as_steps_and_free(void** state) {
         double worst = 0.0;
         for (int k = 1; k <= 1000; k++) {
             double angle, speed;
-            advance(sampled, 0.004 * k);
+            cal_test_advance_sim(sampled, 0.004 * k);
             pendulum_at(START, 0.004 * k, &angle, &speed);
             worst = fmax(worst, fmax(fabs(cal_sim_q(sampled)[0] - angle), fabs(cal_sim_v(sampled)[0] - speed)));
         }
-        advance(straight, 0.004 * 1000);
+        cal_test_advance_sim(straight, 0.004 * 1000);
         cal_sim_report with, without;
         cal_sim_get_report(sampled, &with);
         cal_sim_get_report(straight, &without);
@@ -180,14 +168,14 @@ static double error_inside_steps(const cal_model* model, const char* solver, dou
     while (end < until) {
         cal_sim_report report;
         const double begin = end, just_after = begin * (1.0 + 1e-15) + 1e-14;
-        advance(sim, just_after); // makes the solver take one step
+        cal_test_advance_sim(sim, just_after); // makes the solver take one step
         cal_sim_get_report(sim, &report);
         end += report.step;
         assert_int_equal(cal_sim_set(exact, just_after, cal_sim_q(sim), cal_sim_v(sim), NULL), CAL_OK);
         for (int k = 1; k < 12; k++) {
             const double time = begin + (end - begin) * k / 12.0;
             if (time <= just_after) continue;
-            advance(sim, time), advance(exact, time);
+            cal_test_advance_sim(sim, time), cal_test_advance_sim(exact, time);
             const double *numbers[] = {cal_sim_q(sim), cal_sim_v(sim)}, *right[] = {cal_sim_q(exact), cal_sim_v(exact)};
             for (int i = 0; i < q_count + v_count; i++) {
                 const int part = i >= q_count, at = part ? i - q_count : i;
@@ -266,7 +254,7 @@ static void top_at(double time, double q[4], double w[3]) {
 static double top_error(cal_joint_kind kind, const cal_sim_def* def, double time, double* length_error) {
     cal_model* model = top_model(kind);
     cal_sim* sim = open_sim(model, def);
-    advance(sim, time);
+    cal_test_advance_sim(sim, time);
     const double *q = cal_sim_q(sim) + (kind == CAL_FREE ? 3 : 0), *v = cal_sim_v(sim) + (kind == CAL_FREE ? 3 : 0);
     double exact[4], w[3], error = 0.0, dot = 0.0, length = 0.0;
     top_at(time, exact, w);
@@ -330,7 +318,7 @@ static void test_steady_spin_is_exact_for_fixed_steps(void** state) {
         cal_sim* sim = open_sim(model, &def);
         const double v[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 3.0};
         assert_int_equal(cal_sim_set(sim, 0.0, NULL, v, NULL), CAL_OK);
-        advance(sim, 2.0);
+        cal_test_advance_sim(sim, 2.0);
         const double* q = cal_sim_q(sim) + 3;
         cal_test_expect_below(fmax(fabs(q[0] - cos(3.0)), fabs(q[3] - sin(3.0))), 1e-13, "spin", solvers[i]);
         cal_sim_destroy(sim);
@@ -350,7 +338,7 @@ static void test_gear_keeps_the_energy_of_a_mobile(void** state) {
     assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
     const double start = kinetic + potential;
     for (int k = 1; k <= 1000; k++) {
-        advance(sim, 0.1 * k);
+        cal_test_advance_sim(sim, 0.1 * k);
         assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
         largest = fmax(largest, kinetic);
         worst = fmax(worst, fabs(kinetic + potential - start));
@@ -372,11 +360,11 @@ static void test_restart_where_the_force_jumps(void** state) {
                      tau[6] = {0.0, 0.0, -12.0};
         assert_int_equal(cal_sim_set(sim, 0.0, NULL, still, NULL), CAL_OK);
         assert_int_equal(cal_sim_push(sim, 0, up, none, centre), CAL_OK);
-        advance(sim, 1.0);
+        cal_test_advance_sim(sim, 1.0);
         assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
-        advance(sim, 2.0);
+        cal_test_advance_sim(sim, 2.0);
         assert_int_equal(cal_sim_release(sim), CAL_OK);
-        advance(sim, 3.0);
+        cal_test_advance_sim(sim, 3.0);
         // Accelerations 2, −2, −4 m/s² for a second each: z = 1 + 1 + (0 − 2), v = 2 − 2 − 4.
         const double bound = strcmp(def.solver, "euler") == 0 ? 0.02 : 2e-3;
         cal_test_expect_below(fabs(cal_sim_q(sim)[2] - (1.0 + 1.0 - 2.0)), bound, "height", def.solver);
@@ -416,7 +404,7 @@ static void test_every_solver_gets_over_a_jump(void** state) {
             for (int k = 0; k < 400; k++) {
                 const double time = k < 200 ? 0.37 - 0.3 * pow(0.9, k) : 0.37 + 0.6 * pow(0.9, 399 - k);
                 double z, speed;
-                advance(sim, time);
+                cal_test_advance_sim(sim, time);
                 pushed_at(time, &z, &speed);
                 worst = fmax(worst, fmax(fabs(cal_sim_q(sim)[2] - z), fabs(cal_sim_v(sim)[2] - speed)));
             }
@@ -452,7 +440,7 @@ static void test_no_solver_steps_through_a_stop(void** state) {
             def.solver = cal_solver_name(i), def.relative = k % 2 == 0 ? 1e-8 : 1e-5;
             if (cal_solver_has_fixed_step(def.solver)) def.step = 1e-3;
             cal_sim* sim = open_sim(model, &def);
-            advance(sim, wall / speed + 1.0);
+            cal_test_advance_sim(sim, wall / speed + 1.0);
             cal_test_expect_below(fabs(cal_sim_v(sim)[0] + speed),
                                   cal_solver_has_fixed_step(def.solver) ? 10.0 * def.step : 1000.0 * def.relative,
                                   "speed after a stop", def.solver);
@@ -475,7 +463,7 @@ static void test_a_callback_that_is_not_a_number_keeps_the_last_state(void** sta
         cal_error error = {0};
         def.solver = cal_solver_name(i), def.force = spoil_the_push;
         cal_sim* sim = open_sim(model, &def);
-        advance(sim, 0.4);
+        cal_test_advance_sim(sim, 0.4);
         const uint64_t hash = cal_sim_hash(sim);
         const cal_status status = cal_sim_advance(sim, 1.0, &error);
         if (status != CAL_NOT_FINITE || !error.text[0] || cal_sim_hash(sim) != hash)
@@ -502,8 +490,8 @@ static void test_callback_acts_like_the_model(void** state) {
         def.force = add_damping;
         def.user = &damping;
         cal_sim* callback_damped = open_sim(outside, &def);
-        advance(model_damped, 2.0);
-        advance(callback_damped, 2.0);
+        cal_test_advance_sim(model_damped, 2.0);
+        cal_test_advance_sim(callback_damped, 2.0);
         // One solver takes the model's damper at the end of its steps, and the callback's at the beginning.
         cal_test_expect_below(fabs(cal_sim_q(model_damped)[0] - cal_sim_q(callback_damped)[0]),
                               strcmp(def.solver, "implicit") == 0 ? 1e-4 : 1e-10, "damping", def.solver);
@@ -526,7 +514,7 @@ static void test_callback_pushes_last_one_evaluation(void** state) {
     cal_sim_def def = cal_default_sim_def();
     def.force = push_upwards;
     cal_sim* sim = open_sim(model, &def);
-    advance(sim, 1.0);
+    cal_test_advance_sim(sim, 1.0);
     cal_test_expect_below(fabs(cal_sim_v(sim)[2] - 2.0), 1e-3, "speed", "free body");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -546,7 +534,7 @@ static void test_bits_do_not_depend_on_lanes(void** state) {
                 def.solver = cal_solver_name(i);
                 def.machine = machine;
                 cal_sim* sim = open_sim(model, &def);
-                advance(sim, 0.3);
+                cal_test_advance_sim(sim, 0.3);
                 if (lanes == 1) first = cal_sim_hash(sim);
                 if (cal_sim_hash(sim) != first)
                     fail_msg("%s on %s: other bits with %d lanes", def.solver, models[m], lanes);
@@ -567,8 +555,8 @@ static double difference_between(const char* specification, double tolerance, do
     cal_sim* gear = open_sim(model, &def);
     def.solver = "bdf";
     cal_sim* bdf = open_sim(model, &def);
-    advance(gear, time);
-    advance(bdf, time);
+    cal_test_advance_sim(gear, time);
+    cal_test_advance_sim(bdf, time);
     const double difference =
         cal_test_largest_difference(cal_sim_q(gear), cal_sim_q(bdf), (size_t)cal_model_q_count(model));
     cal_sim_destroy(gear);
@@ -602,7 +590,7 @@ static void test_bdf_needs_few_evaluations_for_many_damped_joints(void** state) 
         def.historic = true; // the whole tolerance, as in Jung's session D
         cal_sim* sim = open_sim(model, &def);
         cal_sim_report report;
-        advance(sim, 10.0);
+        cal_test_advance_sim(sim, 10.0);
         cal_sim_get_report(sim, &report);
         cal_test_expect_below((double)report.evaluations / 10.0, 30.0, "evaluations a second", models[i]);
         assert_true(report.jacobian_evaluations > 0 && report.jacobian_evaluations < report.evaluations);
@@ -678,7 +666,7 @@ static void test_time_goes_forward(void** state) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = open_sim(model, &def);
     cal_error error = {0};
-    advance(sim, 1.0);
+    cal_test_advance_sim(sim, 1.0);
     const uint64_t hash = cal_sim_hash(sim);
     assert_int_equal(cal_sim_advance(sim, 0.5, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "cal_sim_set"));
@@ -702,14 +690,14 @@ static void test_not_finite_is_reported_and_the_last_state_kept(void** state) {
         def.force = explode_after_one;
         cal_sim* sim = open_sim(model, &def);
         cal_error error = {0};
-        advance(sim, 0.5);
+        cal_test_advance_sim(sim, 0.5);
         const uint64_t hash = cal_sim_hash(sim);
         const cal_status status = cal_sim_advance(sim, 2.0, &error);
         if (status != CAL_NOT_FINITE) fail_msg("%s: status %d, %s", def.solver, (int)status, error.text);
         if (!strstr(error.text, "'bob'")) fail_msg("%s: '%s' does not name the body", def.solver, error.text);
         assert_true(cal_sim_hash(sim) == hash);
         // It goes on from there as far as it can.
-        advance(sim, 0.75);
+        cal_test_advance_sim(sim, 0.75);
         cal_sim_destroy(sim);
     }
     cal_model_destroy(model);
@@ -727,7 +715,7 @@ static void test_evaluation_limit(void** state) {
         assert_int_equal(cal_sim_advance(sim, 1000.0, &error), CAL_NOT_CONVERGED);
         assert_non_null(strstr(error.text, "evaluation_limit"));
         assert_true(cal_sim_time(sim) == 0.0);
-        advance(sim, 1e-3);
+        cal_test_advance_sim(sim, 1e-3);
         cal_sim_destroy(sim);
     }
     cal_model_destroy(model);

@@ -224,8 +224,7 @@ static void a_snapshot_goes_on(void** unused) {
     if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     const cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     cal_snapshot* snapshot = NULL;
     assert_int_equal(cal_sim_advance(sim, 0.1234, &error), CAL_OK);
     assert_int_equal(cal_sim_snapshot(sim, &snapshot, &error), CAL_OK);

@@ -6,7 +6,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,16 +4,12 @@
 #include "pass/joint_law.h"
 #include "support.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    cal_error error = {0};
     def.solver = solver, def.relative = tolerance, def.machine = machine;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 // A swinging arm of 1 m and 1 kg, and at its end a link of 0.1 m and 10 g whose servo (kp = 1e4 N m/rad) keeps it at an
@@ -346,7 +342,6 @@ static void a_stiff_spring_at_rest_stays_so_above_a_floor(void** state) {
     (void)state;
     cal_builder* builder = NULL;
     cal_model* model = NULL;
-    cal_sim* sim = NULL;
     cal_error error = {0};
     assert_int_equal(cal_builder_create(&builder), CAL_OK);
     cal_body_def body = cal_default_body_def();
@@ -365,7 +360,7 @@ static void a_stiff_spring_at_rest_stays_so_above_a_floor(void** state) {
     cal_world_def events = cal_default_world_def();
     cal_sim_def def = cal_default_sim_def();
     def.events = &events;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     cal_test_advance_sim(sim, 0.0005);
     cal_world_report report;
     assert_int_equal(cal_world_get_report(cal_sim_world(sim), &report), CAL_OK);

@@ -5,21 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calder/calder_read.h"
-
 static const char still[] = "<mujoco><worldbody><geom type='plane' size='2 2 0.1'/>"
                             "<body name='table' pos='0.5 0 0.4' euler='0 0 90'><geom type='box' size='0.3 0.2 0.02'/>"
                             "<body name='cup' pos='0.1 0 0.05'><geom type='cylinder' size='0.03 0.05'/></body></body>"
                             "</worldbody></mujoco>";
 static const char empty[] = "<mujoco><worldbody><geom type='plane' size='2 2 0.1'/></worldbody></mujoco>";
-
-static cal_model* read_text(const char* text) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_model_read_memory(text, strlen(text), "still.xml", NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
-    return model;
-}
 
 static void check_poses(const double* poses) {
     const double half = sqrt(0.5);
@@ -29,7 +19,7 @@ static void check_poses(const double* poses) {
 
 static void every_algorithm_evaluates_it(void** unused) {
     (void)unused;
-    cal_model* model = read_text(still);
+    cal_model* model = cal_test_read(still, "still.xml");
     assert_int_equal(cal_model_v_count(model), 0);
     assert_int_equal(cal_model_depth(model), 0);
     assert_false(cal_model_can_touch(model));
@@ -49,7 +39,7 @@ static void every_algorithm_evaluates_it(void** unused) {
 
 static void every_solver_advances_it(void** unused) {
     (void)unused;
-    cal_model* models[2] = {read_text(still), read_text(empty)};
+    cal_model* models[2] = {cal_test_read(still, "still.xml"), cal_test_read(empty, "still.xml")};
     for (int m = 0; m < 2; m++)
         for (int i = 0; cal_solver_name(i) != NULL; i++) {
             cal_sim_def def = cal_default_sim_def();

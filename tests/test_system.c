@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "model/coordinates.h"
-#include "solver/solver.h"
 #include "solver/system_data.h"
 
 enum { BEFORE = 20, STEPS = 50 };

@@ -136,18 +136,14 @@ static void leaving_contact_out_is_not_touching(void** unused) {
     expect(&s, NULL, 0);
 }
 
-static void friction_is_of_the_pair_the_priority_or_the_larger(void** unused) {
+static void friction_is_of_the_priority_or_the_larger(void** unused) {
     (void)unused;
     scene s = plain();
     s.shapes[BALL].friction = 0.3;
     s.shapes[UPPER].friction = 0.2, s.shapes[UPPER].priority = 1;
-    s.pair.shape[0] = BALL, s.pair.shape[1] = TABLE, s.pair.friction = 0.7;
-    cal_model* model = build(&s);
-    assert_true(cal_model_pair_friction(model, BALL, FLOOR_SHAPE) == 1.0);
-    assert_true(cal_model_pair_friction(model, FLOOR_SHAPE, UPPER) == 0.2);
-    assert_true(cal_model_pair_friction(model, UPPER, BALL) == 0.2);
-    assert_true(cal_model_pair_friction(model, TABLE, BALL) == 0.7);
-    cal_model_destroy(model);
+    assert_true(cal_shapes_friction(&s.shapes[BALL], &s.shapes[FLOOR_SHAPE]) == 1.0);
+    assert_true(cal_shapes_friction(&s.shapes[FLOOR_SHAPE], &s.shapes[UPPER]) == 0.2);
+    assert_true(cal_shapes_friction(&s.shapes[UPPER], &s.shapes[BALL]) == 0.2);
 }
 
 int main(void) {
@@ -157,7 +153,7 @@ int main(void) {
         cmocka_unit_test(pairs_touch_in_any_case),
         cmocka_unit_test(loop_joints_keep_bodies_apart),
         cmocka_unit_test(leaving_contact_out_is_not_touching),
-        cmocka_unit_test(friction_is_of_the_pair_the_priority_or_the_larger),
+        cmocka_unit_test(friction_is_of_the_priority_or_the_larger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,42 @@ static void a_driven_arm_is_stopped_by_a_post(void** state) {
         }
 }
 
+// An arm that turns past a post below it, and would do so 10⁶ times in the longest step of its motion: it is looked at as far as time comes, and goes on
+// as it does alone. It ended with a line.
+static void an_arm_whirls_past_a_post(void** state) {
+    (void)state;
+    const double torque = 3e9, about = 0.35;
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = 0;
+    shape.kind = CAL_CAPSULE;
+    shape.position[0] = 0.5;
+    shape.quaternion[0] = shape.quaternion[2] = sqrt(0.5), shape.quaternion[1] = shape.quaternion[3] = 0.0;
+    shape.size[0] = 0.02, shape.size[1] = 0.48;
+    cal_model* model = one_joint(CAL_REVOLUTE, torque, &shape, 0.5, 0.1);
+    for (int loop = 0; loop < LOOPS; loop++) {
+        cal_world_def def = weightless(loops[loop]);
+        def.step = 1e-4;
+        cal_world* world = cal_test_world(&def);
+        cal_world_body_def post = cal_default_world_body_def();
+        post.motion = CAL_FIXED;
+        post.position[0] = -0.8, post.position[2] = -0.53;
+        cal_test_add(world, &post, CAL_CYLINDER, 0.02, 0.5, 0.0);
+        cal_multibody_id id;
+        assert_int_equal(cal_world_add_multibody(world, model, NULL, NULL, 0, &id, NULL), CAL_OK);
+        for (int k = 1; k <= 5; k++) {
+            double q;
+            cal_test_advance(world, 2e-5 * k);
+            assert_int_equal(cal_world_multibody_state(world, id, &q, NULL), CAL_OK);
+            const double wanted = 0.5 * torque / about * 4e-10 * k * k;
+            cal_test_expect_near(q, wanted, 1e-9 * wanted, "angle of an arm");
+        }
+        assert_true(isinf(first_time(world)));
+        assert_int_equal(cal_test_report(world).fusions, 0);
+        cal_world_destroy(world);
+    }
+    cal_model_destroy(model);
+}
+
 static void a_thin_capsule_at_2_km_per_second_meets_a_thin_wall(void** state) {
     (void)state;
     for (int loop = 0; loop < LOOPS; loop++) {
@@ -639,6 +675,7 @@ int main(void) {
                                        cmocka_unit_test(a_fall_along_a_wall_costs_a_few_looks),
                                        cmocka_unit_test(a_bead_on_a_slider_is_stopped_by_a_wall),
                                        cmocka_unit_test(a_driven_arm_is_stopped_by_a_post),
+                                       cmocka_unit_test(an_arm_whirls_past_a_post),
                                        cmocka_unit_test(a_thin_capsule_at_2_km_per_second_meets_a_thin_wall),
                                        cmocka_unit_test(every_shape_at_every_speed_meets_every_wall),
                                        cmocka_unit_test(any_two_shapes_meet_when_they_first_touch),

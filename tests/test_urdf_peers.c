@@ -5,9 +5,7 @@
 #include "support.h"
 #include <math.h>
 #include <mujoco/mujoco.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { STATES = 5 };
 static const double tolerance = 1e-8; // relative to the largest component

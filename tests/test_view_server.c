@@ -4,7 +4,6 @@
 #include "support.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>

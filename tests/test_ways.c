@@ -21,11 +21,10 @@ static void look(const char* text, const char* name, double time, int looks, dou
     cal_error error;
     cal_model* model = read(text);
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     cal_energy_balance balance;
     double last = (double)INFINITY, most = 0.0;
     int seen = 0;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     for (int i = 1; i <= looks; i++) {
         int count = 0;
         if (cal_sim_advance(sim, time * i / looks, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
@@ -213,7 +212,6 @@ static void light_ellipsoids_carry_a_heavy_box(void** unused) {
     static cal_contact_point points[200];
     cal_error error;
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     double up = 0.0, poses[7 * (COUNT + 1)];
     int count = 0;
     int at = snprintf(text, sizeof text,
@@ -228,7 +226,7 @@ static void light_ellipsoids_carry_a_heavy_box(void** unused) {
         text + at, sizeof text - (size_t)at,
         "<body pos='0 0 .1402'><freejoint/><geom type='box' size='.3 .3 .1' mass='100'/></body></worldbody></mujoco>");
     cal_model* model = read(text);
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 1.0, &error) != CAL_OK) fail_msg("%s", error.text);
     assert_int_equal(cal_sim_contacts(sim, points, 200, &count, NULL), CAL_OK);
     for (int k = 0; k < count; k++) {
@@ -275,8 +273,7 @@ static void what_is_hit_does_not_overlap(void** unused) {
              "<body pos='-0.17533 -0.16548 0.99282' quat='-0.18666 -0.085289 0.99011 0.9618'><freejoint/>"
              "<geom type='ellipsoid' size='0.033038 0.016727 0.019582' mass='0.1'/></body></worldbody></mujoco>");
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     // Then larger ones fall on each other, which may overlap by more.
     if (cal_sim_advance(sim, 0.4, &error) != CAL_OK) fail_msg("%s", error.text);
     const cal_world_report report = cal_test_report(cal_sim_world(sim));
@@ -321,7 +318,7 @@ static void light_bodies_carry_what_is_a_billion_times_heavier(void** unused) {
                      "<body pos='0 0 .3002'><freejoint/><geom %s mass='%g'/></body></worldbody></mujoco>",
                      kinds[kind], kinds[kind], ratio);
             cal_model* model = read(text);
-            if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
+            sim = cal_test_create_sim(model, &def);
             if (cal_sim_advance(sim, 2.0, &error) != CAL_OK) fail_msg("%s: %s", name, error.text);
             assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
             cal_test_expect_below(fabs(poses[2] - 0.1), 1e-6, "height of the light one of", name);
@@ -341,7 +338,6 @@ static void balls_carry_ever_heavier_ones(void** unused) {
     char text[2000];
     cal_error error;
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
     double poses[7 * COUNT];
     int at = snprintf(text, sizeof text, "<mujoco><worldbody><geom type='plane' size='0 0 1'/>");
     for (int i = 0; i < COUNT; i++)
@@ -350,7 +346,7 @@ static void balls_carry_ever_heavier_ones(void** unused) {
                        0.1001 + 0.2001 * i, masses[i]);
     snprintf(text + at, sizeof text - (size_t)at, "</worldbody></mujoco>");
     cal_model* model = read(text);
-    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_sim* sim = cal_test_create_sim(model, &def);
     if (cal_sim_advance(sim, 1.0, &error) != CAL_OK) fail_msg("%s", error.text);
     assert_int_equal(cal_sim_poses(sim, poses), CAL_OK);
     for (int i = 0; i < COUNT; i++)

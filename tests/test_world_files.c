@@ -1,6 +1,5 @@
 // Worlds from models: MJCF texts against closed forms, and against the simulation of the same model without contact, which
 // shares no integrator with a world.
-#include "calder/calder_read.h"
 #include "base/memory.h"
 #include "support_world.h"
 #include <math.h>
@@ -9,13 +8,10 @@
 #include <string.h>
 
 static cal_model* read_text(const char* text, const char* key) {
-    cal_model* model = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_model_read_memory(text, strlen(text), "test", NULL, &model, NULL, &error) != CAL_OK)
-        fail_msg("%s", error.text);
+    cal_model* model = cal_test_read(text, "test");
     if (key == NULL) return model;
     cal_model* started = NULL;
-    assert_int_equal(cal_model_variant(model, 0, cal_model_find_keyframe(model, key), &started, &error), CAL_OK);
+    assert_int_equal(cal_model_variant(model, 0, cal_model_find_keyframe(model, key), &started, NULL), CAL_OK);
     cal_model_destroy(model);
     return started;
 }

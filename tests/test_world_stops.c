@@ -41,13 +41,10 @@ static void add_arm(cal_builder* builder, int parent, double z) {
 static cal_sim* open_sim(const cal_model* model, const char* solver, double rollbacks, cal_machine* machine) {
     cal_sim_def def = cal_default_sim_def();
     cal_world_def events = cal_default_world_def();
-    cal_sim* sim = NULL;
-    cal_error error;
     def.solver = solver, def.machine = machine;
     events.forced_rollbacks = rollbacks, events.group_tolerance = 1e-5, events.separate = true;
     def.events = &events;
-    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-    return sim;
+    return cal_test_create_sim(model, &def);
 }
 
 static double loss_of(cal_sim* sim) {

@@ -6,7 +6,6 @@
 #include "place.h"
 #include "support.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // What lives: one object of each kind, and ids of bodies and multibodies that are gone, another world's, and the world's own.

@@ -1,7 +1,6 @@
 // Every number of every definition of the public headers is set to what it cannot be: whoever takes the definition says so in a line, or
 // goes on with finite numbers, and does not crash. The numbers are found in the headers (wrong_definitions.sh), so that none is missing.
 #define _POSIX_C_SOURCE 200809L
-#include "calder/calder_read.h"
 #include "calder/calder_run.h"
 #include "calder/calder_view.h"
 #include "calder/calder_cuda.h"
@@ -9,7 +8,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -583,21 +583,30 @@ void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]);
 const double* cal_model_numbers(const cal_model* model, const char* name, int* count);
 /// The names under which there are numbers; NULL past the last one.
 const char* cal_model_numbers_name(const cal_model* model, int index);
-/// Writes a body's or joint's name, made from its number when it was not named; returns the text.
+/// Writes the name of a body, joint, constraint, actuator, tendon or sensor, made from its number ("joint3") when it was not named;
+/// returns the text, "" for what is not there.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
-const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity);
-const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity);
-int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
-int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
-int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
-int cal_model_find_actuator(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
-int cal_model_find_shape(const cal_model* model, const char* name);      ///< the first of that name
-int cal_model_find_site(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
-int cal_model_find_keyframe(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
-int cal_model_find_tendon(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
-int cal_model_find_sensor(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
+const char* cal_model_actuator_name(const cal_model* model, int actuator, char* text, size_t capacity);
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity);
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity);
+/// The number of the first that has a name, given or as above; CAL_NONE when there is none.
+int cal_model_find_body(const cal_model* model, const char* name);
+int cal_model_find_joint(const cal_model* model, const char* name);
+int cal_model_find_constraint(const cal_model* model, const char* name);
+int cal_model_find_actuator(const cal_model* model, const char* name);
+int cal_model_find_tendon(const cal_model* model, const char* name);
+int cal_model_find_sensor(const cal_model* model, const char* name);
+int cal_model_find_shape(const cal_model* model, const char* name); ///< of those that were given names, as the next two
+int cal_model_find_site(const cal_model* model, const char* name);
+int cal_model_find_keyframe(const cal_model* model, const char* name);
+/// Moves q as velocities v that stay what they are move it in a time (s), exactly: quaternions stay unit, angular velocities are in the
+/// moving axes. With time 1, v is any small change in the coordinates of velocities.
+void cal_model_displace(const cal_model* model, const double* v, double time, double* q);
+/// The velocities (v_count) that take the position `from` to the position `to` in a second, by the shorter turn: what
+/// cal_model_displace undoes. The error of a controller whose joints have quaternions.
+void cal_model_difference(const cal_model* model, const double* from, const double* to, double* v);
 /// How many rows (equations) a constraint has, and of those how many on velocities only.
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
 const char* cal_constraint_kind_name(cal_constraint_kind kind); ///< "weld", "revolute", …
@@ -836,6 +845,9 @@ cal_status cal_dynamics_mass(cal_dynamics* dynamics, const double* q, double* ma
 cal_status cal_dynamics_poses(cal_dynamics* dynamics, const double* q, double* poses); ///< 7 numbers per body
 /// Kinetic and potential energy.
 cal_status cal_dynamics_energy(cal_dynamics* dynamics, const double* q, const double* v, double energy[2]);
+/// The centre of mass of all that can move (cal_model_mass), and the Jacobian of its velocity, 3 × v_count, rows; either may be NULL.
+/// #CAL_BAD_MODEL: nothing that moves has mass.
+cal_status cal_dynamics_center(cal_dynamics* dynamics, const double* q, double center[3], double* jacobian);
 /// As cal_state_jacobian, of a point of a body (body's frame), 6 × v_count.
 cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int body, const double point[3],
                                  double* jacobian);

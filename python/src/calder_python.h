@@ -97,6 +97,7 @@ typedef enum name_kind {
     NAMES_CONSTRAINT,
     NAMES_SITE,
     NAMES_KEYFRAME,
+    NAMES_SENSOR,
     NAME_KINDS
 } name_kind;
 

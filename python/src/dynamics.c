@@ -1,5 +1,6 @@
 // Forward and inverse dynamics, mass matrix, Jacobians, poses and energy of a model at any q and v.
 #define _POSIX_C_SOURCE 200809L
+#include <string.h>
 #include <time.h>
 
 #include "calder_python.h"
@@ -53,11 +54,21 @@ static void come_back(call* c) {
 }
 
 // The result, or an exception.
-static PyObject* finish(call* c, cal_status status, const cal_error* error, array* out) {
+static PyObject* finish(call* c, cal_status status, const cal_error* error, void* out) {
     end(c);
-    if (status == CAL_OK) return (PyObject*)out;
+    if (status == CAL_OK) return out;
     Py_XDECREF((PyObject*)out);
     return error_raise(status, error);
+}
+
+// A result of two: a vector and a matrix, and where their numbers are.
+static PyObject* pair(int count, int rows, int columns, double** vector, double** matrix) {
+    array *first = array_create_vector(count), *second = array_create_matrix(rows, columns);
+    PyObject* both = first && second ? PyTuple_Pack(2, first, second) : NULL;
+    if (both) *vector = first->data, *matrix = second->data;
+    Py_XDECREF((PyObject*)first);
+    Py_XDECREF((PyObject*)second);
+    return both;
 }
 
 static bool wants_constraints(PyObject* object, const cal_model* model, bool* out) {
@@ -190,19 +201,67 @@ static PyObject* site(PyObject* module, PyObject* const* args, Py_ssize_t count,
     model_object* model = model_check(values[0]);
     const int index = model ? model_find(model, NAMES_SITE, values[2]) : -1;
     if (index < 0) return NULL;
-    array *pose = array_create_vector(7), *matrix = array_create_matrix(6, model->v_count);
-    PyObject* both = pose && matrix ? PyTuple_Pack(2, pose, matrix) : NULL;
-    Py_XDECREF((PyObject*)pose);
-    Py_XDECREF((PyObject*)matrix);
+    double *pose, *matrix;
+    PyObject* both = pair(7, 6, model->v_count, &pose, &matrix);
     if (!both || !begin(&c, values[0], values[1], NULL, NULL, "", NULL)) {
         Py_XDECREF(both);
         return NULL;
     }
-    const cal_status status = cal_dynamics_site(c.dynamics, c.q.data, index, pose->data, matrix->data);
-    end(&c);
-    if (status == CAL_OK) return both;
-    Py_DECREF(both);
-    return error_raise(status, NULL);
+    return finish(&c, cal_dynamics_site(c.dynamics, c.q.data, index, pose, matrix), NULL, both);
+}
+
+static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", NULL};
+    PyObject* values[2];
+    call c;
+    if (!arguments_take("center", names, 2, 2, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    double *place, *matrix;
+    PyObject* both = model ? pair(3, 3, model->v_count, &place, &matrix) : NULL;
+    if (!both || !begin(&c, values[0], values[1], NULL, NULL, "", NULL)) {
+        Py_XDECREF(both);
+        return NULL;
+    }
+    return finish(&c, cal_dynamics_center(c.dynamics, c.q.data, place, matrix), NULL, both);
+}
+
+static PyObject* displace(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "time", NULL};
+    PyObject* values[4];
+    call c;
+    double time;
+    if (!arguments_take("displace", names, 3, 4, args, count, keywords, values) ||
+        !arguments_double(values[3], "time", 1, &time) || !begin(&c, values[0], values[1], values[2], NULL, "", NULL))
+        return NULL;
+    array* out = array_create_vector(c.model->q_count);
+    const cal_status status = !out ? CAL_NO_MEMORY : c.q.data && c.v.data ? CAL_OK : CAL_BAD_ARGUMENT;
+    if (!status) {
+        memcpy(out->data, c.q.data, (size_t)c.model->q_count * sizeof(double));
+        cal_model_displace(c.model->model, c.v.data, time, out->data);
+    }
+    return finish(&c, status, NULL, out);
+}
+
+static PyObject* difference(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "to", NULL};
+    PyObject* values[3];
+    call c;
+    numbers to;
+    if (!arguments_take("difference", names, 3, 3, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    if (!model || !numbers_take_vector(values[2], "to", model->q_count, &to)) return NULL;
+    if (!begin(&c, values[0], values[1], NULL, NULL, "", NULL)) {
+        numbers_release(&to);
+        return NULL;
+    }
+    array* out = array_create_vector(model->v_count);
+    const cal_status status = !out ? CAL_NO_MEMORY : c.q.data && to.data ? CAL_OK : CAL_BAD_ARGUMENT;
+    if (!status) cal_model_difference(model->model, c.q.data, to.data, out->data);
+    numbers_release(&to);
+    return finish(&c, status, NULL, out);
 }
 
 static PyObject* energy(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -252,8 +311,9 @@ PyMethodDef dynamics_functions[] = {
      "start).\nWith constraints, those that hold from the start act too. Contacts do not act."},
     {"inverse", METHOD(inverse),
      "inverse(model, q, v, qdd=None, *, constraints=False)\n--\n\n"
-     "Joint forces (nv; N, N m) that give the accelerations qdd (None: zero). Springs, dampers, stops and motors are "
-     "not\ncounted. With constraints: the smallest forces that give qdd with their help."},
+     "Joint forces (nv; N, N m) that give the accelerations qdd (None: zero) together with springs, dampers, stops "
+     "and\n"
+     "motors at the model's start controls. With constraints: the smallest forces that give qdd with their help."},
     {"mass_matrix", METHOD(mass_matrix), "mass_matrix(model, q)\n--\n\nThe mass matrix, nv × nv; kg, kg m, kg m²."},
     {"jacobian", METHOD(jacobian),
      "jacobian(model, q, body, point=(0, 0, 0))\n--\n\n"
@@ -262,6 +322,14 @@ PyMethodDef dynamics_functions[] = {
     {"poses", METHOD(poses),
      "poses(model, q)\n--\n\nPosition (m) and quaternion (w, x, y, z) of every body, bodies × 7."},
     {"site", METHOD(site), "site(model, q, site)\n--\n\nThe pose of a site (7 numbers) and its Jacobian (6 × nv)."},
+    {"center", METHOD(center),
+     "center(model, q)\n--\n\nThe centre of mass of all that can move (m) and the Jacobian of its velocity (3 × nv)."},
+    {"displace", METHOD(displace),
+     "displace(model, q, v, time=1)\n--\n\nWhere velocities v that stay what they are take q in a time (s), as a new "
+     "array; quaternions stay unit."},
+    {"difference", METHOD(difference),
+     "difference(model, q, to)\n--\n\nThe velocities (nv) that take the position q to another one in a second: what "
+     "displace() undoes."},
     {"energy", METHOD(energy), "energy(model, q, v)\n--\n\nKinetic and potential energy, J."},
     {"_time_forward", METHOD(time_forward),
      "_time_forward(model, q, v, tau, calls)\n--\n\nSeconds per call of the engine's forward dynamics from C."},

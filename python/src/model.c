@@ -1,6 +1,5 @@
 // calder.Model, and where models come from: files, texts, generators.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calder_python.h"
@@ -301,22 +300,6 @@ void model_return_dynamics(model_object* self, cal_dynamics* dynamics) {
 
 // --- Names ----------------------------------------------------------------------------------------------------------
 
-static const char* body_name(const cal_model* model, int index, char* text, size_t capacity) {
-    return cal_model_body_name(model, index, text, capacity);
-}
-static const char* joint_name(const cal_model* model, int index, char* text, size_t capacity) {
-    return cal_model_joint_name(model, index, text, capacity);
-}
-static const char* constraint_name(const cal_model* model, int index, char* text, size_t capacity) {
-    return cal_model_constraint_name(model, index, text, capacity);
-}
-static const char* actuator_name(const cal_model* model, int index, char* text, size_t capacity) {
-    cal_actuator_def def;
-    cal_model_actuator(model, index, &def);
-    if (def.name) return def.name;
-    snprintf(text, capacity, "%d", index);
-    return text;
-}
 static const char* site_name(const cal_model* model, int index, char* text, size_t capacity) {
     (void)text, (void)capacity;
     cal_site_def def;
@@ -335,12 +318,13 @@ static const struct {
     int (*count)(const cal_model* model);
     const char* (*name)(const cal_model* model, int index, char* text, size_t capacity); // NULL: it has none
 } kinds[NAME_KINDS] = {
-    [NAMES_BODY] = {"body", cal_model_body_count, body_name},
-    [NAMES_JOINT] = {"joint", cal_model_joint_count, joint_name},
-    [NAMES_ACTUATOR] = {"actuator", cal_model_actuator_count, actuator_name},
-    [NAMES_CONSTRAINT] = {"constraint", cal_model_constraint_count, constraint_name},
+    [NAMES_BODY] = {"body", cal_model_body_count, cal_model_body_name},
+    [NAMES_JOINT] = {"joint", cal_model_joint_count, cal_model_joint_name},
+    [NAMES_ACTUATOR] = {"actuator", cal_model_actuator_count, cal_model_actuator_name},
+    [NAMES_CONSTRAINT] = {"constraint", cal_model_constraint_count, cal_model_constraint_name},
     [NAMES_SITE] = {"site", cal_model_site_count, site_name},
     [NAMES_KEYFRAME] = {"keyframe", cal_model_keyframe_count, keyframe_name},
+    [NAMES_SENSOR] = {"sensor", cal_model_sensor_count, cal_model_sensor_name},
 };
 
 static PyObject* make_names(const cal_model* model, name_kind kind) {
@@ -553,6 +537,7 @@ static PyGetSetDef properties[] = {
     NAMES_OF(constraints, NAMES_CONSTRAINT),
     NAMES_OF(sites, NAMES_SITE),
     NAMES_OF(keyframes, NAMES_KEYFRAME),
+    NAMES_OF(sensors, NAMES_SENSOR),
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {

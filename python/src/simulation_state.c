@@ -319,6 +319,20 @@ static PyObject* constraint_forces(PyObject* object, PyObject* which) {
     return error_raise(status, NULL);
 }
 
+static PyObject* sensor(PyObject* object, PyObject* which) {
+    simulation* self = (simulation*)object;
+    cal_sensor_def def;
+    cal_error error = {CAL_OK, ""};
+    const int number = model_find(self->model, NAMES_SENSOR, which);
+    if (number < 0 || !simulation_enter(self)) return NULL;
+    cal_model_sensor(self->model->model, number, &def);
+    array* out = array_create_vector(cal_sensor_size(def.kind));
+    const cal_status status = out ? cal_sim_sensor(self->sim, number, out->data, &error) : CAL_OK;
+    if (status == CAL_OK) return (PyObject*)out;
+    Py_DECREF((PyObject*)out);
+    return error_raise(status, &error);
+}
+
 // --- Snapshots ------------------------------------------------------------------------------------------------------
 
 typedef struct snapshot {
@@ -469,6 +483,8 @@ PyMethodDef simulation_methods[] = {
     {"constraint_forces", constraint_forces, METH_O,
      "constraint_forces($self, constraint, /)\n--\n\nThe multipliers of its rows, and force and torque on its second "
      "body (N, N m; world's axes)."},
+    {"sensor", sensor, METH_O,
+     "sensor($self, which, /)\n--\n\nWhat a sensor of the model measures now, by name or number, as a new array."},
     {"snapshot", take_snapshot, METH_NOARGS, "snapshot($self)\n--\n\nThe present state, to come back to."},
     {"restore", restore, METH_O,
      "restore($self, snapshot, /)\n--\n\nGoes to a snapshot: what follows has the same bits as what followed it."},

@@ -138,6 +138,24 @@ class Dynamics(unittest.TestCase):
             for k in range(3):
                 self.assertAlmostEqual((a[k] - b[k]) / (2 * h), J[k, i], places=8)
 
+    def test_positions_are_displaced_and_compared(self):
+        model = calder.generate("stickman")
+        q, _, _ = model.start
+        v = [0.3 * math.sin(i + 1) for i in range(model.nv)]
+        moved = calder.displace(model, q, v, 0.5)
+        self.assertEqual(len(moved), model.nq)
+        for a, b in zip(calder.difference(model, q, moved), v):
+            self.assertAlmostEqual(a, 0.5 * b, places=14)
+        h = 1e-5
+        ahead, _ = calder.center(model, calder.displace(model, q, v, h))
+        behind, _ = calder.center(model, calder.displace(model, q, v, -h))
+        _, J = calder.center(model, q)
+        for i in range(3):
+            rate = sum(J[i, k] * v[k] for k in range(model.nv))
+            self.assertAlmostEqual(rate, (ahead[i] - behind[i]) / (2 * h), places=8)
+        self.assertRaises(calder.Error, calder.displace, model, None, v)
+        self.assertRaises(ValueError, calder.difference, model, q, q[:3])
+
     def test_constraints_act_when_asked(self):
         model = calder.generate("pendulum:form=distance")
         q, v, _ = model.start

@@ -32,6 +32,23 @@ def hash_of(sim):
     return f"{sim.hash:016x}"
 
 
+class Sensors(unittest.TestCase):
+    def test_a_joint_and_a_clock(self):
+        model = calder.loads(SERVO.replace("</mujoco>", """<sensor><jointpos name="angle" joint="hinge"/><clock/>
+            <framequat objtype="body" objname="arm"/></sensor></mujoco>"""))
+        self.assertEqual(dict(model.sensors), {"angle": 0, "sensor1": 1, "sensor2": 2})
+        sim = calder.Simulation(model)
+        sim.set(v=[0.5])
+        sim.advance(0.4)
+        self.assertEqual(list(sim.sensor("angle")), list(sim.q))
+        self.assertEqual(list(sim.sensor(1)), [0.4])
+        for a, b in zip(sim.sensor("sensor2"), [math.cos(0.1), 0, 0, math.sin(0.1)]):
+            self.assertAlmostEqual(a, b, places=6)
+        self.assertRaises(KeyError, sim.sensor, "speed")
+        sim.close()
+        self.assertRaises(calder.Error, sim.sensor, "angle")
+
+
 class Bits(unittest.TestCase):
     """A simulation has the bits of 'calder sim', which ends its advances at frames."""
 

@@ -72,12 +72,6 @@ static inline bool cal_box_overlap(const cal_box* a, const cal_box* b) {
         if (a->low[i] > b->high[i] || b->low[i] > a->high[i]) return false;
     return true;
 }
-static inline bool cal_box_contains(const cal_box* outer, const cal_box* inner) {
-    for (int i = 0; i < 3; i++)
-        if (inner->low[i] < outer->low[i] || inner->high[i] > outer->high[i]) return false;
-    return true;
-}
-
 // --- Geometries -------------------------------------------------------------------------------------------------------
 
 // What a piece is made from; from cal_default_piece_def.
@@ -105,31 +99,18 @@ typedef struct cal_mass_properties {
 cal_piece_def cal_default_piece_def(void); // a sphere of radius ½ at the origin
 // CAL_BAD_ARGUMENT: a size that is not above zero, a mesh without volume, a grid that is none, no piece at all.
 cal_status cal_geometry_create(const cal_piece_def* pieces, int count, cal_geometry** out, cal_error* error);
-// The colliding shapes of one body (CAL_GROUND: the world's) as pieces in that body's frame; tags are shape numbers. *out is
-// NULL, and that is no error, where there are none.
-cal_status cal_geometry_of_body(const cal_model* model, int body, cal_geometry** out, cal_error* error);
 // The same geometry for one more, who also destroys it; several threads may share one.
 cal_geometry* cal_geometry_share(cal_geometry* geometry);
 void cal_geometry_destroy(cal_geometry* geometry); // NULL is allowed
 
 int cal_geometry_piece_count(const cal_geometry* geometry); // convex ones: each prism of a height field counts
 int cal_geometry_tag(const cal_geometry* geometry, int piece);
-// A number of its own for each definition, 0 …: all prisms of one height field share it.
-int cal_geometry_definition(const cal_geometry* geometry, int piece);
-bool cal_geometry_is_sphere(const cal_geometry* geometry, double center[3], double* radius); // one piece, a sphere
-bool cal_geometry_is_bounded(const cal_geometry* geometry);                                  // has no plane
-bool cal_geometry_has_field(const cal_geometry* geometry);                                   // has a height field
+bool cal_geometry_has_field(const cal_geometry* geometry); // has a height field
 // Radius of a ball about the origin of the frame that holds it all; infinite with a plane.
 double cal_geometry_reach(const cal_geometry* geometry);
-// Smallest width of any piece: what must not be passed in one step without a look.
-double cal_geometry_thickness(const cal_geometry* geometry);
 void cal_geometry_mass(const cal_geometry* geometry, double density, cal_mass_properties* out); // pieces added up
 // The least box about it, grown by a few units in the last place so that it holds it in spite of rounding.
 void cal_geometry_box(const cal_geometry* geometry, const cal_pose* pose, cal_box* out);
-// A box about the whole way from one pose to another. Between them a point of the body leaves the straight line by at most
-// bend (of the origin's path: g h²/8 in free flight) plus reach · turn²/8, where turn is the angle turned, rad.
-void cal_swept_box(const cal_geometry* geometry, const cal_pose* from, const cal_pose* to, double bend, double turn,
-                   cal_box* out);
 
 // --- Distance ---------------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ typedef struct cal_convex {
     double middle[3];        // a point inside, piece's frame
     double width;            // the least
     cal_box box;             // geometry's frame
-    int tag, definition;
+    int tag;
     uint32_t category, mask;
     // Of prisms: beyond each of the three walls, how far a normal may lean outwards there before it is against a wall that
     // is inside the height field: tangent of the angle from the vertical; infinite at the field's rim.
@@ -71,7 +71,7 @@ struct cal_geometry {
     int owned_count;
     int piece_count, branch_count, plane_count; // planes are the last pieces, and not in the tree
     bool field;                                 // some pieces are a height field's
-    double reach, thickness;
+    double reach;
     cal_mass_properties mass;
     atomic_int others; // who have it beside the one who made it
 };

@@ -197,16 +197,6 @@ void cal_geometry_box(const cal_geometry* geometry, const cal_pose* pose, cal_bo
     }
 }
 
-void cal_swept_box(const cal_geometry* geometry, const cal_pose* from, const cal_pose* to, double bend, double turn,
-                   cal_box* out) {
-    cal_box start, end;
-    cal_geometry_box(geometry, from, &start);
-    cal_geometry_box(geometry, to, &end);
-    const cal_box both = cal_box_join(&start, &end);
-    const double swing = turn == 0.0 || !isfinite(geometry->reach) ? 0.0 : geometry->reach * turn * turn / 8.0;
-    *out = cal_box_pad(&both, bend + swing);
-}
-
 // --- The tree ---------------------------------------------------------------------------------------------------------
 
 static double middle_of(const cal_convex* piece, int axis) { return piece->box.low[axis] + piece->box.high[axis]; }
@@ -282,13 +272,11 @@ static bool complete(cal_geometry* g) {
     g->branches = cal_allocate(2 * (size_t)g->piece_count, sizeof *g->branches);
     const bool ok = order != NULL && g->branches != NULL;
     const int bounded = g->piece_count - g->plane_count;
-    g->thickness = INFINITY;
     for (int i = 0; ok && i < g->piece_count; i++) {
         static const double origin[3] = {0.0, 0.0, 0.0};
         bound(&g->pieces[i]);
         g->reach = fmax(g->reach, radius_about(&g->pieces[i], origin));
         g->pieces[i].width = least_width(&g->pieces[i]);
-        g->thickness = fmin(g->thickness, g->pieces[i].width);
         order[i] = i;
     }
     if (ok && bounded > 0) grow_tree(g, order, bounded);
@@ -331,7 +319,7 @@ cal_status cal_geometry_create(const cal_piece_def* defs, int count, cal_geometr
                          : make_piece(def, first, &g->owned[g->owned_count], who, error);
             g->owned_count += 2;
             for (int k = 0; k < made; k++) {
-                first[k].tag = def->tag, first[k].definition = i;
+                first[k].tag = def->tag;
                 first[k].category = def->category, first[k].mask = def->mask;
             }
             g->piece_count += made;
@@ -346,36 +334,6 @@ cal_status cal_geometry_create(const cal_piece_def* defs, int count, cal_geometr
     cal_geometry_destroy(g);
     if (status != CAL_NO_MEMORY) return status;
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for a geometry of %d pieces", count);
-}
-
-cal_status cal_geometry_of_body(const cal_model* model, int body, cal_geometry** out, cal_error* error) {
-    *out = NULL;
-    const int shapes = cal_model_shape_count(model);
-    cal_piece_def* defs = cal_allocate((size_t)shapes, sizeof *defs);
-    if (defs == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d shapes", shapes);
-    int count = 0;
-    for (int i = 0; i < shapes; i++) {
-        cal_shape_def shape;
-        cal_model_shape(model, i, &shape);
-        if (shape.body != body || !shape.collides) continue;
-        cal_piece_def* def = &defs[count++];
-        *def = cal_default_piece_def();
-        def->kind = shape.kind;
-        def->tag = i;
-        def->category = shape.category, def->mask = shape.mask;
-        memcpy(def->position, shape.position, sizeof def->position);
-        memcpy(def->quaternion, shape.quaternion, sizeof def->quaternion);
-        memcpy(def->size, shape.size, sizeof def->size);
-        if (shape.kind != CAL_MESH && shape.kind != CAL_HEIGHT_FIELD) continue;
-        cal_mesh_def mesh;
-        cal_model_mesh(model, shape.mesh, &mesh);
-        def->vertices = mesh.vertices;
-        def->vertex_count = mesh.vertex_count;
-        def->columns = mesh.columns;
-    }
-    const cal_status status = count > 0 ? cal_geometry_create(defs, count, out, error) : CAL_OK;
-    cal_free(defs);
-    return status;
 }
 
 cal_geometry* cal_geometry_share(cal_geometry* geometry) {
@@ -394,18 +352,8 @@ void cal_geometry_destroy(cal_geometry* geometry) {
 
 int cal_geometry_piece_count(const cal_geometry* geometry) { return geometry->piece_count; }
 int cal_geometry_tag(const cal_geometry* geometry, int piece) { return geometry->pieces[piece].tag; }
-int cal_geometry_definition(const cal_geometry* geometry, int piece) { return geometry->pieces[piece].definition; }
 bool cal_geometry_has_field(const cal_geometry* geometry) { return geometry->field; }
-bool cal_geometry_is_bounded(const cal_geometry* geometry) { return geometry->plane_count == 0; }
 double cal_geometry_reach(const cal_geometry* geometry) { return geometry->reach; }
-double cal_geometry_thickness(const cal_geometry* geometry) { return geometry->thickness; }
-
-bool cal_geometry_is_sphere(const cal_geometry* geometry, double center[3], double* radius) {
-    if (geometry->piece_count != 1 || geometry->pieces[0].core != CAL_CORE_POINT) return false;
-    memcpy(center, geometry->pieces[0].frame.position, 3 * sizeof *center);
-    *radius = geometry->pieces[0].radius;
-    return true;
-}
 
 void cal_geometry_mass(const cal_geometry* geometry, double density, cal_mass_properties* out) {
     *out = geometry->mass;

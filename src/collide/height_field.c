@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "collide/height_field.h"
-#include <stdio.h>
 
 static const double lean_slack = 1e-6; // so that rounding does not drop a contact on the very edge
 

@@ -7,7 +7,6 @@
 //
 // then rounding radii, and back to the world.
 #include "collide/convex.h"
-#include <float.h>
 
 enum { FEW_DIRECTIONS = 40, MANY_DIRECTIONS = 20000 };
 static const double thinnest = 1e-4; // width over size below which EPA's triangles are slivers

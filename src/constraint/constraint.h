@@ -156,7 +156,6 @@ typedef struct cal_constraints {
     bool* turns;      // of each row: it is one of turns only
     cal_row_rounding rounding;
     double* noise;   // of each row: the part of y² that may be rounding, where that could matter; else zero
-    bool immovable;  // there are rows that nothing can move
     double* least;   // of each row: how much of it must be left, as a square
     double* columns; // of a constraint, for each worker: the y that are its own
     size_t columns_size;

@@ -1,7 +1,6 @@
 // Parts of a set of constraints (constraint_parts.h).
 #include "constraint/constraint_parts.h"
 #include "constraint/chains.h"
-#include "constraint/constraint_matrix.h"
 #include "constraint/directions.h"
 #include <stddef.h>
 
@@ -41,8 +40,7 @@ int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part o
     const size_t triangle =
         end < 0 ? 0 : set->matrix.start[end] + cal_skyline_row_size(set->matrix.last[end] - set->matrix.begin[end] + 1);
     const size_t columns = degrees * CAL_CONSTRAINT_ROWS; // not less than any one's
-    const size_t few = rows < CAL_CONSTRAINT_ROWS ? (size_t)rows : CAL_CONSTRAINT_ROWS;
-    const size_t directions = (few <= 2 ? few : few <= 4 ? 4 : (size_t)CAL_DIRECTIONS_MOST) * (size_t)v;
+    const size_t directions = cal_directions_size(set);
     listing l = {out, 0};
     SHARED(active, constraints), SHARED(order, constraints), SHARED(support_start, constraints + 1);
     SHARED(support, supports), SHARED(degrees, constraints), SHARED(y_start, constraints + 1);

@@ -2,11 +2,15 @@
 #include "constraint/directions_body.h"
 #include "base/memory.h"
 
+size_t cal_directions_size(const cal_constraints* set) {
+    const int most = set->most_rows < (int)CAL_CONSTRAINT_ROWS ? set->most_rows : (int)CAL_CONSTRAINT_ROWS;
+    return set->loops || most == 0 ? 0 : (size_t)round_to_lanes(most) * (size_t)set->model->v_count;
+}
+
 bool cal_directions_create(cal_constraints* set) {
     cal_directions* d = &set->directions;
-    const size_t most = set->most_rows < CAL_CONSTRAINT_ROWS ? (size_t)set->most_rows : CAL_CONSTRAINT_ROWS;
-    if (set->loops || most == 0) return true;
-    const size_t numbers = (size_t)round_to_lanes((int)most) * (size_t)set->model->v_count;
+    const size_t numbers = cal_directions_size(set);
+    if (numbers == 0) return true;
     d->numbers = cal_allocate(numbers, sizeof(double));
     d->kept = cal_allocate(numbers, sizeof(double));
     d->share = cal_allocate(numbers, sizeof(double));

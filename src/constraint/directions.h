@@ -34,6 +34,8 @@ CAL_EVERYWHERE bool cal_directions_serve(cal_constraints* set, const double* q, 
 CAL_EVERYWHERE bool cal_directions_correct(cal_constraints* set);
 // Those of the place in set->directions.found_q are the kept ones, if any are.
 void cal_directions_restore(cal_constraints* set, bool held, double time, double distance);
+// Numbers of one set of directions; zero: none are kept.
+CAL_FOR_PARTS size_t cal_directions_size(const cal_constraints* set);
 // Numbers per degree of freedom: one per row, and more, to whole lanes.
 CAL_EVERYWHERE int cal_directions_stride(const cal_constraints* set);
 // There are none any more.

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "constraint/loop_factor.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // The nodes that a constraint touches; the ground is node_count.

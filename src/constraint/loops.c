@@ -6,8 +6,6 @@
 #include "constraint/constraint.h"
 #include "constraint/projector.h"
 #include "model/coordinates.h"
-#include <float.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PATIENCE = 100, NAME = 80 };

@@ -2,7 +2,6 @@
 #include "constraint/riders.h"
 #include "base/memory.h"
 #include "layout/layout.h"
-#include "pass/aba.h"
 #include <string.h>
 
 void cal_riders_destroy(cal_constraints* set) {

@@ -210,7 +210,8 @@ static cal_status hold(cal_batch* batch, const struct cal_constraints* set, cons
                                   .response_stride = responses};
     if (!status && batch->memory.failed) status = CAL_NO_MEMORY;
     if (!status) status = cal_device_held_create(batch->device, &batch->memory, work, set, &image);
-    work->out = take(batch, (size_t)batch->groups * CAL_DEVICE_LANES * sizeof(cal_batch_end) / sizeof(double));
+    work->left_stride = CAL_LEFT_PLACE + (size_t)batch->plan->model->q_count + cal_directions_size(set);
+    work->out = take(batch, (size_t)batch->groups * CAL_DEVICE_LANES * work->left_stride); // more than ends need
     if (!status && batch->memory.failed) status = CAL_NO_MEMORY;
     if (!status) cal_device_held_make(batch->device, work, batch->groups);
     if (!status) status = cal_device_wait(batch->device);
@@ -240,11 +241,33 @@ static cal_status read_ends(cal_batch* batch, cal_batch_end* ends) {
     return cal_device_wait(batch->device);
 }
 
+static size_t left_bytes(const cal_batch* batch) {
+    return (size_t)batch->groups * CAL_DEVICE_LANES * batch->work.left_stride * sizeof(double);
+}
+
+static cal_status read_held(cal_batch* batch, double* numbers) {
+    cal_device_held_leave(batch->device, &batch->work, batch->groups);
+    cal_device_read(batch->device, numbers, batch->work.out, left_bytes(batch));
+    return cal_device_wait(batch->device);
+}
+
+static cal_status write_held(cal_batch* batch, const double* numbers) {
+    cal_device_write(batch->device, batch->work.out, numbers, left_bytes(batch));
+    cal_device_held_take(batch->device, &batch->work, batch->groups);
+    return cal_device_wait(batch->device);
+}
+
 // --- Steps of their own ------------------------------------------------------------------------------------------------
 
 static bool steers(const cal_solver_ops* ops) {
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
     return solver && solver->batch_steer;
+}
+
+static void settle(cal_device_work* work, const cal_solver_settings* settings) {
+    work->relative = settings->relative;
+    work->absolute = settings->absolute;
+    work->horizon = settings->horizon;
 }
 
 static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, double time) {
@@ -257,9 +280,7 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
     char* control = beginning + sizeof *clock;
     clock->headway.reached = time;
     ops->start(control, settings, time, (double*)(void*)(control + work->control_bytes), &clock->decision);
-    work->relative = settings->relative;
-    work->absolute = settings->absolute;
-    work->horizon = settings->horizon;
+    settle(work, settings);
     cal_device_write(batch->device, (char*)work->begins, beginning, beginning_size(work));
     cal_device_find_solver(ops)->batch_begin(batch->device, work, batch->groups);
     const cal_status status = cal_device_wait(batch->device);
@@ -270,10 +291,21 @@ static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, d
 // An evaluation of those that move, and control of each.
 static void advance_once(cal_batch* batch) {
     const cal_device_solver* solver = cal_device_find_solver(batch->steered);
-    solver->batch_prepare(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
-    walk(batch, &batch->work);
-    solver->batch_sums(batch->device, &batch->work, batch->groups);
-    solver->batch_steer(batch->device, &batch->work, batch->groups);
+    const int groups = batch->groups, parts = groups * batch->plan->layout->column_count;
+    solver->batch_prepare(batch->device, &batch->work, parts);
+    if (batch->work.held)
+        cal_device_held_steered(batch->device, &batch->work, groups);
+    else
+        walk(batch, &batch->work);
+    solver->batch_sums(batch->device, &batch->work, groups);
+    solver->batch_steer(batch->device, &batch->work, groups);
+    if (!batch->work.held) return;
+    cal_device_work work = batch->work;
+    work.chosen = NULL; // those that have arrived, too
+    work.at_ends = true;
+    if (!batch->steered->keeps_end) solver->batch_interpolate(batch->device, &work, parts);
+    (batch->steered->keeps_end ? cal_device_held_close_kept : cal_device_held_close_sampled)(batch->device, &work,
+                                                                                             groups);
 }
 
 // Rounds are asked for without waiting; whether some instance still moves is looked at now and then, each time after more of them.
@@ -299,6 +331,26 @@ static cal_status read_clocks(cal_batch* batch, cal_batch_clock* clocks) {
     const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
     if (!batch->steered) return CAL_BAD_ARGUMENT;
     cal_device_read(batch->device, clocks, batch->work.clocks, instances * sizeof *clocks);
+    return cal_device_wait(batch->device);
+}
+
+static cal_status read_steps(cal_batch* batch, cal_batch_clock* clocks, double* controls, double* downs) {
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    if (!batch->steered) return CAL_BAD_ARGUMENT;
+    cal_device_read(batch->device, controls, batch->work.controls, instances * batch->work.control_bytes);
+    cal_device_read(batch->device, downs, batch->work.downs, instances * CAL_MAX_DOWN * sizeof *downs);
+    return read_clocks(batch, clocks);
+}
+
+static cal_status write_steps(cal_batch* batch, const cal_solver_settings* settings, const cal_batch_clock* clocks,
+                              const double* controls, const double* downs) {
+    cal_device_work* work = &batch->work;
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    if (!batch->steered) return CAL_BAD_ARGUMENT;
+    settle(work, settings);
+    cal_device_write(batch->device, work->clocks, clocks, instances * sizeof *clocks);
+    cal_device_write(batch->device, work->controls, controls, instances * work->control_bytes);
+    cal_device_write(batch->device, work->downs, downs, instances * CAL_MAX_DOWN * sizeof *downs);
     return cal_device_wait(batch->device);
 }
 
@@ -335,5 +387,9 @@ const cal_batch_ops cal_cuda_batch = {.steers = steers,
                                       .begin_held = begin_held,
                                       .close = close_held,
                                       .read_ends = read_ends,
+                                      .read_held = read_held,
+                                      .write_held = write_held,
+                                      .read_steps = read_steps,
+                                      .write_steps = write_steps,
                                       .wait = wait,
                                       .interpolate = interpolate};

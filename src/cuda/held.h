@@ -12,6 +12,7 @@ typedef struct cal_held {
     cal_progress progress;
     double calm_time, calm_reach; // looked at then, it is not near a singular position for so long
     cal_batch_end end;
+    bool evaluated;    // with steps of its own: in this round
     double *now, *raw; // q and v
     double* room;      // for looking ahead: v_count and q_count
 } cal_held;

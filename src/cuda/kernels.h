@@ -50,7 +50,9 @@ cal_device_launch
     cal_device_gather; // q and v of work.out in the user's order; work.sums[0] is set where they are not finite
 cal_device_launch cal_device_rk4_step, cal_device_euler_step;
 cal_device_launch cal_device_rk4_held, cal_device_euler_held; // loops.cu
-cal_device_launch cal_device_held_make, cal_device_held_begin, cal_device_held_close, cal_device_held_ends;
+cal_device_launch cal_device_held_make, cal_device_held_begin, cal_device_held_close, cal_device_held_ends,
+    cal_device_held_leave, cal_device_held_take, cal_device_held_steered, cal_device_held_close_kept,
+    cal_device_held_close_sampled;
 cal_device_launch cal_device_join_pairs; // joins of chains, side by side
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,

@@ -316,7 +316,9 @@ CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
     const cal_context context = own_context(&work, group);
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
     const void* control = work.controls ? work.controls + work.control_bytes * own_instance(group) : work.control;
-    SOLVER_INTERPOLATE(control, &own, column, work.time, context.y);
+    const cal_batch_clock* clock = work.at_ends ? work.clocks + own_instance(group) : NULL;
+    if (clock && !(clock->status == CAL_OK && clock->decision.accepted)) return;
+    SOLVER_INTERPOLATE(control, &own, column, clock ? clock->decision.time : work.time, context.y);
 }
 
 #ifdef SOLVER_STEER

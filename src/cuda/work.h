@@ -98,6 +98,7 @@ typedef struct cal_device_work {
     char* controls;
     double* downs;
     size_t control_bytes;
+    bool at_ends;       // interpolation: each at the end of the step that it has just accepted; who has not rests
     const char* begins; // a clock, control's memory and what it sends down, of instances that begin
     uint8_t* moves;     // writes what `chosen` reads
     int32_t* moving;    // set where some instance has not arrived
@@ -108,6 +109,7 @@ typedef struct cal_device_work {
     const struct cal_held_image* image; // what all share
     double accepted;                    // the end of the last accepted step
     int held_task;                      // of loops.cu
+    size_t left_stride;                 // numbers of what each leaves for its next step, in `out`
     // The solver.
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`

@@ -1,6 +1,5 @@
 // Clocks of instances that are advanced together (clock.h).
 #include "ensemble/clock.h"
-#include "base/error.h"
 #include "plan/plan.h"
 #include <stdio.h>
 

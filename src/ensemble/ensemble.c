@@ -38,7 +38,6 @@ static const char* find_obstacle(const cal_model* model, const cal_ensemble_def*
     const cal_machine* device = device_of(ensemble->machine);
     if (model->constraint_count > 0 && !device) return "constraints";
     if (model->constraint_count > 0) {
-        if (!solver || !solver->fixed_step) return "constraints and another solver than rk4 and euler";
         if (def->constraint_form && strcmp(def->constraint_form, "minimal") == 0) return "constraints in minimal form";
         const char* obstacle = cal_constraints_find_obstacle(model);
         if (obstacle) return obstacle;

@@ -67,8 +67,10 @@ typedef struct cal_ensemble_ops {
     // Images of all instances of the share, one after the other (image.h), of so many words each; 0: there are none, or an instance is a
     // simulation of its own. Only those that are sound are loaded.
     size_t (*image_size)(const cal_ensemble* ensemble);
+    bool (*depends_on_lanes)(
+        const cal_ensemble* ensemble); // whether they are of the engine's lanes alone; NULL: they are not
     cal_status (*store)(cal_ensemble* ensemble, double* images);
-    bool (*is_sound)(const cal_ensemble* ensemble, const double* images);
+    bool (*is_sound)(const cal_ensemble* ensemble, const double* image, const double* row); // of one instance
     cal_status (*load)(cal_ensemble* ensemble, const double* images);
     cal_sim* (*sim)(const cal_ensemble* ensemble, int instance);
 } cal_ensemble_ops;

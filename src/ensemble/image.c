@@ -56,18 +56,16 @@ cal_lane_image cal_lane_image_of(const cal_model* model) {
     return at;
 }
 
-bool cal_lane_images_are_sound(const cal_ensemble* ensemble, const double* images) {
+// Of one that goes on, its clock is in the step that goes over its time; one that begins anew has no clock yet.
+bool cal_lane_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
     const cal_lane_image at = cal_lane_image_of(ensemble->model);
-    const double accounts = ensemble->end > ensemble->first ? images[at.flows] : 0.0;
-    for (int i = ensemble->first; i < ensemble->end; i++, images += at.size) {
-        cal_step_clock clock;
-        if (!cal_is_index(images[at.begins], 1) || !cal_is_index(images[at.flows], 1) || images[at.flows] != accounts)
-            return false;
-        // One that begins anew has no clock yet.
-        if (images[at.begins] == 0.0 && !cal_clock_load(images + at.clock, ensemble->solver, &clock)) return false;
-        if (!cal_all_finite(images + at.tau, ensemble->model->v_count) ||
-            !cal_all_finite(images + at.control, ensemble->model->actuator_count))
-            return false;
+    cal_step_clock clock;
+    if (!cal_is_index(image[at.begins], 1) || !cal_lane_flows_are_sound(image + at.flows)) return false;
+    if (image[at.begins] == 0.0) {
+        if (!cal_clock_load(image + at.clock, ensemble->solver, &clock)) return false;
+        const bool over = clock.decision.previous <= row[CAL_ROW_TIME] && row[CAL_ROW_TIME] <= clock.decision.time;
+        if (row[CAL_ROW_STATUS] == (double)CAL_OK && !over) return false;
     }
-    return true;
+    return cal_all_finite(image + at.tau, ensemble->model->v_count) &&
+           cal_all_finite(image + at.control, ensemble->model->actuator_count);
 }

@@ -22,5 +22,7 @@ typedef struct cal_lane_image {
     size_t begins, clock, vectors, vector, tau, control, flows, size; // vector: words of one
 } cal_lane_image;
 cal_lane_image cal_lane_image_of(const cal_model* model);
-// Whether all of the share are an instance's.
-bool cal_lane_images_are_sound(const cal_ensemble* ensemble, const double* images);
+// Whether it is one of an instance with such a row.
+bool cal_lane_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row);
+// The same of the memory of a system, which the simulation then has.
+bool cal_ensemble_memory_is_sound(cal_sim* sim, const double* image, size_t words, const double* row);

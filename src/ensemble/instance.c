@@ -1,7 +1,6 @@
 // One instance of a randomized simulation (instance.h).
 #include "ensemble/instance.h"
 #include "base/memory.h"
-#include "layout/layout.h"
 #include "model/coordinates.h"
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // See lane_flows.h.
 #include "ensemble/lane_flows.h"
 #include "base/memory.h"
+#include "base/sound.h"
 #include "pass/joint_law.h"
 #include "pass/joint_power.h"
 #include "plan/plan.h"
@@ -268,6 +269,15 @@ void cal_lane_flows_store(const cal_lane_flows* f, int group, int lane, const ca
     image += ACCOUNT_WORDS;
     for (int i = 0; i < FLOW_WORDS; i++) image[i] = *flow_of(f, group, lane, i);
     memcpy(image + FLOW_WORDS, cal_ensemble_balance_row(ensemble, instance), sizeof(cal_energy_balance));
+}
+
+bool cal_lane_flows_are_sound(const double* image) {
+    lane_account account;
+    cal_energy_balance balance;
+    memcpy(&account, image + 2, sizeof account);
+    memcpy(&balance, image + 2 + ACCOUNT_WORDS + FLOW_WORDS, sizeof balance);
+    return cal_is_index(image[0], 1) && cal_is_index(image[1], 1) && account.account.steps >= 0 &&
+           account.account.steps < INT64_MAX / 2 && cal_is_flag(&balance.flows) && cal_is_flag(&balance.exploded);
 }
 
 void cal_lane_flows_load(cal_lane_flows* f, int group, int lane, const cal_ensemble* ensemble, int instance,

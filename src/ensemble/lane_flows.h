@@ -32,6 +32,7 @@ cal_status cal_lane_flows_begin(cal_lane_flows* flows, int worker, int group, in
 size_t cal_lane_flows_image_size(void);
 void cal_lane_flows_store(const cal_lane_flows* flows, int group, int lane, const cal_ensemble* ensemble, int instance,
                           double* image);
+bool cal_lane_flows_are_sound(const double* image);
 void cal_lane_flows_load(cal_lane_flows* flows, int group, int lane, const cal_ensemble* ensemble, int instance,
                          const double* image);
 

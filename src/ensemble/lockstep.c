@@ -13,7 +13,6 @@
 //
 // What a group keeps between advances are the first four vectors of a one-step solver (solver/vectors.h): y and dy/dt at both ends
 // of the last step. The stages' vectors are the worker's.
-#include "base/error.h"
 #include "base/memory.h"
 #include "ensemble/image.h"
 #include "plan/plan.h"
@@ -32,7 +31,7 @@ typedef struct group {
 typedef struct worker {
     cal_state* state; // of one group
     bool one_force;   // the model has no joint forces: the state's forces are tau itself
-    double *own_tau, *own_control;
+    double* own_tau;
     double *stages, *sample, *saved; // STAGES, one and KEPT vectors
 } worker;
 
@@ -76,7 +75,6 @@ static cal_status create_worker(const struct cal_lockstep* own, worker* out) {
     if (status) return status;
     const cal_context* context = &out->state->context;
     out->own_tau = context->tau;
-    out->own_control = context->control;
     out->one_force = context->force == context->tau;
     out->stages = cal_allocate((STAGES + 1 + KEPT) * own->stride, sizeof(double));
     if (!out->stages) return CAL_NO_MEMORY;
@@ -334,31 +332,9 @@ static cal_status take_steps(run_of_group* r) {
 
 // --- What comes of it --------------------------------------------------------------------------------------------------
 
-// Whether all numbers of one node and lane are finite in a y-shaped vector.
-static bool is_finite(const run_of_group* r, const cal_node* node, int lane, const double* y) {
-    const cal_layout* layout = r->own->plan->layout;
-    const cal_model* model = r->ensemble->model;
-    const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count + node->first_q;
-    const int32_t* v = layout->v_position + (size_t)lane * (size_t)model->v_count + node->first_v;
-    double sum = 0.0; // stays zero while all are finite
-    for (int i = 0; i < cal_kind_q(node->kind); i++) sum += 0.0 * y[q[i]];
-    for (int i = 0; i < cal_kind_v(node->kind); i++) sum += 0.0 * y[v[i]];
-    return sum == 0.0;
-}
-
-// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
-static int find_not_finite(const run_of_group* r, int lane, const double* y) {
-    const cal_model* model = r->ensemble->model;
-    for (int n = 0; n < model->node_count; n++)
-        if (!is_finite(r, &model->nodes[n], lane, y) ||
-            !is_finite(r, &model->nodes[n], lane, r->vectors[CAL_ONE_STEP_F]))
-            return n;
-    return -1;
-}
-
 static void show_lane(run_of_group* r, int lane, const double* y) {
     cal_clock_show(&r->g->clocks[r->g->clock_of[lane]], r->job, r->ensemble, r->first + lane, r->own->plan->layout,
-                   lane, y, find_not_finite(r, lane, y));
+                   lane, y, cal_layout_find_not_finite(r->own->plan->layout, lane, y, r->vectors[CAL_ONE_STEP_F]));
 }
 
 // Each lane at the job's time, by its clock's polynomial; or at the end of its steps.
@@ -524,5 +500,5 @@ const cal_ensemble_ops cal_ensemble_lockstep = {.create = create,
                                                 .takes_steps = true,
                                                 .image_size = image_size,
                                                 .store = store,
-                                                .is_sound = cal_lane_images_are_sound,
+                                                .is_sound = cal_lane_image_is_sound,
                                                 .load = load};

@@ -6,13 +6,11 @@
 // instances an evaluation is about is chosen by clock: those that have arrived keep what they have. Nothing is put back.
 //
 // What the rows show is read from the device at the end of a job.
-#include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
 #include "ensemble/image.h"
 #include "ensemble/resident.h"
 #include "plan/plan.h"
-#include "simulation/sim.h"
 #include "solver/vectors.h"
 
 enum { VECTORS = CAL_ONE_STEP_OWN + 3 }; // of fixed steps
@@ -24,7 +22,8 @@ static void destroy(cal_ensemble* ensemble) {
     if (!own) return;
     if (own->batch) cal_resident_batch(ensemble)->destroy(own->batch);
     if (own->pinned) cal_resident_batch(ensemble)->unpin(own->y);
-    cal_sim_destroy(own->starter);
+    cal_sim_destroy(own->host);
+    cal_free(own->blank);
     cal_free(own->ends);
     cal_plan_destroy(own->plan);
     cal_free(own->y);
@@ -98,7 +97,9 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     if (!status) status = fill(ensemble);
     // The first evaluation brings the kernel, too.
     if (!status && own->groups > 0) status = cal_resident_batch(ensemble)->evaluate(own->batch, NULL, NULL, 0.0, 0.0);
-    if (!status && ensemble->model->constraint_count > 0) status = cal_resident_create_held(ensemble, error);
+    const bool holds = ensemble->model->constraint_count > 0;
+    if (!status && (holds || !solver->fixed_step)) status = cal_resident_create_host(ensemble, error);
+    if (!status && holds) status = cal_resident_create_held(ensemble, error);
     return status || solver->fixed_step ? status : cal_resident_create_clocks(ensemble);
 }
 
@@ -195,7 +196,7 @@ static cal_status begin_clock(cal_resident_job* r) {
     clock->lives = beginning;
     if (!status)
         status = cal_resident_batch(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
-    if (!status && own->starter) status = cal_resident_batch(r->ensemble)->begin_held(own->batch, r->ensemble->time);
+    if (!status && own->ends) status = cal_resident_batch(r->ensemble)->begin_held(own->batch, r->ensemble->time);
     if (!status)
         status =
             cal_resident_batch(r->ensemble)
@@ -235,7 +236,7 @@ static cal_status evaluate(cal_resident_job* r, const cal_step_clock* leader) {
     const struct cal_resident* own = r->own;
     double down[CAL_CLOCK_DOWN];
     bool arrives = false;
-    if (own->starter) return cal_resident_evaluate_held(r);
+    if (own->ends) return cal_resident_evaluate_held(r);
     for (int c = 0; c < own->clock_count; c++)
         arrives = arrives || (own->clocks[c].moves && cal_clock_arrives(&own->clocks[c], r->job));
     memcpy(down, leader->down, sizeof down);
@@ -267,23 +268,6 @@ static cal_status take_steps(cal_resident_job* r) {
 
 // --- What comes of it --------------------------------------------------------------------------------------------------
 
-int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes) {
-    const cal_model* model = r->ensemble->model;
-    const cal_layout* layout = r->own->plan->layout;
-    const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count;
-    const int32_t* v = layout->v_position + (size_t)lane * (size_t)model->v_count;
-    for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        double sum = 0.0; // stays zero while all are finite
-        for (int i = node->first_q; i < node->first_q + cal_kind_q(node->kind); i++)
-            sum += 0.0 * y[q[i]] + 0.0 * slopes[q[i]];
-        for (int i = node->first_v; i < node->first_v + cal_kind_v(node->kind); i++)
-            sum += 0.0 * y[v[i]] + 0.0 * slopes[v[i]];
-        if (!(sum == 0.0)) return n;
-    }
-    return -1;
-}
-
 // finite: all of the group's instances are.
 static void show_instance(cal_resident_job* r, int i, bool finite) {
     const int instance = r->ensemble->first + i;
@@ -291,7 +275,7 @@ static void show_instance(cal_resident_job* r, int i, bool finite) {
     const size_t at = cal_resident_group(r->ensemble, instance, &lane) * r->own->y_stride;
     const double* y = r->own->y + at;
     cal_clock_show(&r->own->clocks[r->own->clock_of[i]], r->job, r->ensemble, instance, r->own->plan->layout, lane, y,
-                   finite ? -1 : cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
+                   finite ? -1 : cal_layout_find_not_finite(r->own->plan->layout, lane, y, r->own->slopes + at));
 }
 
 cal_status cal_resident_choose_clock(cal_resident_job* r, int clock) {
@@ -311,11 +295,11 @@ static cal_status show(cal_resident_job* r) {
         if (own->clocks[c].lives == 0) continue;
         status = cal_resident_choose_clock(r, c);
         if (!status) status = batch->interpolate(own->batch, r->job->ops, own->clocks[c].memory, r->job->time);
-        if (!status && own->starter) status = batch->close(own->batch, r->job->time);
+        if (!status && own->ends) status = batch->close(own->batch, r->job->time);
     }
     if (!status) status = batch->read(own->batch, r->job->steps < 0 ? CAL_BATCH_Y : CAL_ONE_STEP_Y, own->y);
     if (!status) status = batch->read(own->batch, CAL_ONE_STEP_F, own->slopes);
-    if (!status && own->starter) status = cal_resident_take_ends(r);
+    if (!status && own->ends) status = cal_resident_take_ends(r);
     bool finite = false;
     for (int i = 0; !status && i < r->count; i++) {
         const size_t at = (size_t)(i / own->lanes) * own->y_stride;
@@ -432,10 +416,18 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
 // --- Images of instances with fixed steps (image.h) ----------------------------------------------------------------------
 
 static size_t image_size(const cal_ensemble* ensemble) {
-    return ensemble->solver->fixed_step ? cal_lane_image_of(ensemble->model).size : 0;
+    return ensemble->resident->host ? ensemble->resident->image : cal_lane_image_of(ensemble->model).size;
+}
+
+static bool depends_on_lanes(const cal_ensemble* ensemble) { return ensemble->resident->host != NULL; }
+
+static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
+    return ensemble->resident->host ? cal_resident_image_is_sound(ensemble, image, row)
+                                    : cal_lane_image_is_sound(ensemble, image, row);
 }
 
 static cal_status store(cal_ensemble* ensemble, double* images) {
+    if (ensemble->resident->host) return cal_resident_store(ensemble, images);
     struct cal_resident* own = ensemble->resident;
     const cal_layout* layout = own->plan->layout;
     const cal_lane_image at = cal_lane_image_of(ensemble->model);
@@ -464,8 +456,7 @@ static cal_status store(cal_ensemble* ensemble, double* images) {
     return status;
 }
 
-// Instances whose clocks are alike share one.
-static int find_clock(const cal_ensemble* ensemble, const double* image) {
+int cal_resident_find_clock(const cal_ensemble* ensemble, const double* image) {
     struct cal_resident* own = ensemble->resident;
     cal_step_clock clock;
     double known[CAL_CLOCK_IMAGE];
@@ -479,6 +470,7 @@ static int find_clock(const cal_ensemble* ensemble, const double* image) {
 }
 
 static cal_status load(cal_ensemble* ensemble, const double* images) {
+    if (ensemble->resident->host) return cal_resident_load(ensemble, images);
     struct cal_resident* own = ensemble->resident;
     const cal_layout* layout = own->plan->layout;
     const cal_batch_ops* batch = cal_resident_batch(ensemble);
@@ -493,7 +485,7 @@ static cal_status load(cal_ensemble* ensemble, const double* images) {
         const int32_t* position = layout->tau_position + (size_t)lane * v_count;
         const double* image = images + n * at.size;
         own->begins[n] = image[at.begins] != 0.0;
-        own->clock_of[n] = own->begins[n] ? 0 : find_clock(ensemble, image + at.clock);
+        own->clock_of[n] = own->begins[n] ? 0 : cal_resident_find_clock(ensemble, image + at.clock);
         for (size_t k = 0; k < v_count; k++) own->tau[group * own->v_stride + (size_t)position[k]] = image[at.tau + k];
         memcpy(own->control + n * actuators, image + at.control, actuators * sizeof(double));
     }
@@ -510,6 +502,8 @@ static cal_status load(cal_ensemble* ensemble, const double* images) {
     return status;
 }
 
+#define IMAGES                                                                                                         \
+    .image_size = image_size, .depends_on_lanes = depends_on_lanes, .store = store, .is_sound = is_sound, .load = load
 const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .destroy = destroy,
                                                 .start = start,
@@ -517,14 +511,12 @@ const cal_ensemble_ops cal_ensemble_resident = {.create = create,
                                                 .run = run,
                                                 .show_kept = show_kept,
                                                 .takes_steps = true,
-                                                .image_size = image_size,
-                                                .store = store,
-                                                .is_sound = cal_lane_images_are_sound,
-                                                .load = load};
+                                                IMAGES};
 // Constraints are looked at with each state: nobody else writes it there, and steps are those of an advance.
 const cal_ensemble_ops cal_ensemble_held = {.create = create,
                                             .destroy = destroy,
                                             .start = start,
                                             .is_undecided = cal_resident_is_undecided,
                                             .drive = drive,
-                                            .run = run};
+                                            .run = run,
+                                            IMAGES};

@@ -18,9 +18,13 @@ struct cal_resident {
     int clock_count;        // those after it have no instances
     // Of steps of their own.
     cal_batch_clock* own_clocks; // NULL: the ensemble's solver has fixed steps
-    // Of models with constraints.
-    cal_sim* starter;    // brings instances to where they hold; NULL: there are none
-    cal_batch_end* ends; // per instance
+    // Of steps of their own, and of models with constraints: a simulation of the host, which is any instance in turn; its memory as it was made, in
+    // words (resident_image.c).
+    cal_sim* host;
+    double* blank;
+    size_t image;
+    // Of models with constraints, per instance; NULL: there are none.
+    cal_batch_end* ends;
 };
 
 typedef struct cal_resident_job {
@@ -40,8 +44,15 @@ static inline bool cal_resident_is_live(const cal_resident_job* r, int i) {
 size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane);
 // The device's y with the rows of the instances that are chosen.
 cal_status cal_resident_send(cal_resident_job* r);
-// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
-int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes);
+
+// Those whose clock has this image (image.h) share one.
+int cal_resident_find_clock(const cal_ensemble* ensemble, const double* image);
+
+// --- Images (resident_image.c) -------------------------------------------------------------------------------------------
+cal_status cal_resident_create_host(cal_ensemble* ensemble, cal_error* error);
+bool cal_resident_image_is_sound(const cal_ensemble* ensemble, const double* image, const double* row);
+cal_status cal_resident_store(cal_ensemble* ensemble, double* images);
+cal_status cal_resident_load(cal_ensemble* ensemble, const double* images);
 
 // --- Constraints (resident_held.c) ----------------------------------------------------------------------------------------
 cal_status cal_resident_create_held(cal_ensemble* ensemble, cal_error* error);

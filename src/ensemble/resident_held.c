@@ -1,6 +1,5 @@
 // Instances with constraints in the memory of a device (resident.c): what the host does for them. Each has a set of constraints there, and is
 // evaluated, closed and watched there (cuda/loops.cu); one that cannot go on rests, and its line says why.
-#include "base/error.h"
 #include "constraint/closing.h"
 #include "constraint/constraint_parts.h"
 #include "ensemble/resident.h"
@@ -28,18 +27,13 @@ static cal_status hold(cal_ensemble* ensemble, cal_error* error) {
 
 cal_status cal_resident_create_held(cal_ensemble* ensemble, cal_error* error) {
     struct cal_resident* own = ensemble->resident;
-    cal_sim_def def = ensemble->def.sim;
-    def.interrupt = NULL; // the ensemble is asked
-    def.machine = ensemble->engine;
     own->ends = cal_allocate((size_t)own->groups * (size_t)own->lanes + 1, sizeof *own->ends);
-    if (!own->ends) return CAL_NO_MEMORY;
-    const cal_status status = cal_sim_create(ensemble->model, &def, &own->starter, error);
-    return status ? status : hold(ensemble, error);
+    return own->ends ? hold(ensemble, error) : CAL_NO_MEMORY;
 }
 
 cal_status cal_resident_project(cal_ensemble* ensemble, int instance, const double* q, const double* v,
                                 cal_error* error) {
-    cal_sim* sim = ensemble->resident->starter;
+    cal_sim* sim = ensemble->resident->host;
     const cal_model* model = ensemble->model;
     double *own_q = cal_ensemble_q(ensemble, instance), *own_v = cal_ensemble_v(ensemble, instance);
     cal_status status = cal_sim_set(sim, ensemble->time, q ? q : own_q, v ? v : own_v, error);
@@ -60,10 +54,10 @@ bool cal_resident_is_undecided(const cal_ensemble* ensemble, int instance) {
     for (int i = 0; i < v_count; i++) tau[i] = group[position[i]];
     const double* control = own->control + (size_t)(instance - ensemble->first) * (size_t)actuators;
     cal_constraint_report report;
-    const bool found = cal_sim_set(own->starter, ensemble->time, cal_ensemble_q(ensemble, instance),
+    const bool found = cal_sim_set(own->host, ensemble->time, cal_ensemble_q(ensemble, instance),
                                    cal_ensemble_v(ensemble, instance), NULL) == CAL_OK &&
-                       cal_sim_drive(own->starter, tau, actuators > 0 ? control : NULL, NULL) == CAL_OK &&
-                       cal_sim_constraints(own->starter, &report) == CAL_OK && report.undecided;
+                       cal_sim_drive(own->host, tau, actuators > 0 ? control : NULL, NULL) == CAL_OK &&
+                       cal_sim_constraints(own->host, &report) == CAL_OK && report.undecided;
     cal_free(tau);
     return found;
 }

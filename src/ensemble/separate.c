@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "calder/calder_world.h"
 #include "ensemble/ensemble.h"
+#include "ensemble/image.h"
 #include "simulation/sim.h"
 
 // What the user's callback is called with: it may ask whose forces it shall give.
@@ -104,20 +105,26 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     const cal_sim_def* def = &ensemble->def.sim;
     const bool events = def->contact && cal_model_can_touch(ensemble->model);
     const bool alike = !events && !def->machine && cal_find_solver(def->solver);
-    own->sim_count = alike && ensemble->workers < share ? ensemble->workers : share;
+    // A process without an instance has one simulation, too: it says what a memory is.
+    const int turns = ensemble->workers < share || share < 1 ? ensemble->workers : share;
+    own->sim_count = alike ? turns : share;
     own->sims = cal_allocate((size_t)own->sim_count, sizeof *own->sims);
     own->callers = cal_allocate((size_t)own->sim_count, sizeof *own->callers);
     if (!own->sims || !own->callers) return CAL_NO_MEMORY;
     cal_status status = CAL_OK;
     for (int i = 0; i < own->sim_count && !status; i++) status = create_sim(ensemble, i, error);
-    return !status && own->sim_count < share ? create_memories(ensemble) : status;
+    return !status && alike ? create_memories(ensemble) : status;
 }
 
-static void show(cal_ensemble* ensemble, const cal_sim* sim, int instance) {
+// With events a look at q and v takes memory.
+static cal_status show(cal_ensemble* ensemble, const cal_sim* sim, int instance) {
     const cal_model* model = ensemble->model;
+    const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
+    if (!q || !v) return CAL_NO_MEMORY;
     cal_ensemble_row(ensemble, instance)[CAL_ROW_TIME] = cal_sim_time(sim);
-    memcpy(cal_ensemble_q(ensemble, instance), cal_sim_q(sim), (size_t)model->q_count * sizeof(double));
-    memcpy(cal_ensemble_v(ensemble, instance), cal_sim_v(sim), (size_t)model->v_count * sizeof(double));
+    memcpy(cal_ensemble_q(ensemble, instance), q, (size_t)model->q_count * sizeof *q);
+    memcpy(cal_ensemble_v(ensemble, instance), v, (size_t)model->v_count * sizeof *v);
+    return CAL_OK;
 }
 
 static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
@@ -126,9 +133,9 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     if (!sim) return CAL_NO_MEMORY;
     cal_status status = cal_sim_set(sim, ensemble->time, q, v, error);
     if (!status && projects && ensemble->model->constraint_count > 0) status = cal_sim_project(sim, error);
-    show(ensemble, sim, instance);
+    const cal_status shown = show(ensemble, sim, instance);
     leave(ensemble, sim, instance);
-    return status;
+    return status ? status : shown;
 }
 
 static bool is_undecided(const cal_ensemble* ensemble, int instance) {
@@ -166,9 +173,9 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
         leave_failed(ensemble, sim, worker, instance);
         return CAL_OK;
     }
-    show(ensemble, sim, instance);
     cal_energy_balance balance;
-    const cal_status read = ensemble->accounts ? cal_sim_balance(sim, &balance) : CAL_OK;
+    cal_status read = show(ensemble, sim, instance);
+    if (!read && ensemble->accounts) read = cal_sim_balance(sim, &balance);
     if (!read && ensemble->accounts) cal_ensemble_show_balance(ensemble, instance, &balance);
     leave(ensemble, sim, instance);
     return read;
@@ -187,12 +194,15 @@ static cal_status store(cal_ensemble* ensemble, double* images) {
     return CAL_OK;
 }
 
-static bool is_sound(const cal_ensemble* ensemble, const double* images) {
-    const size_t size = ensemble->separate->size;
-    bool good = true;
-    for (int i = ensemble->first; i < ensemble->end && good; i++, images += size)
-        good = cal_system_load(ensemble->separate->sims[0]->system, images, size * sizeof *images) == CAL_OK;
-    return good;
+bool cal_ensemble_memory_is_sound(cal_sim* sim, const double* image, size_t words, const double* row) {
+    if (cal_system_load(sim->system, image, words * sizeof *image)) return false;
+    return row[CAL_ROW_STATUS] != (double)CAL_OK || cal_sim_time(sim) == row[CAL_ROW_TIME];
+}
+
+// Of a worker: whoever is next enters it anew.
+static bool is_sound(const cal_ensemble* ensemble, const double* image, const double* row) {
+    const struct cal_separate* own = ensemble->separate;
+    return cal_ensemble_memory_is_sound(own->sims[0], image, own->size, row);
 }
 
 static cal_status load(cal_ensemble* ensemble, const double* images) {
@@ -200,10 +210,15 @@ static cal_status load(cal_ensemble* ensemble, const double* images) {
     for (int i = ensemble->first; ensemble->accounts && i < ensemble->end; i++) {
         cal_energy_balance balance;
         cal_sim* sim = enter(ensemble, 0, i);
-        if (sim && cal_sim_balance(sim, &balance) == CAL_OK) cal_ensemble_show_balance(ensemble, i, &balance);
+        const cal_status status = sim ? cal_sim_balance(sim, &balance) : CAL_NO_MEMORY;
+        if (!status) cal_ensemble_show_balance(ensemble, i, &balance);
+        // A device keeps no accounts: what comes from there has none from then on.
+        if (status == CAL_NOT_AVAILABLE) ensemble->accounts = false;
     }
     return CAL_OK;
 }
+
+static bool depends_on_lanes(const cal_ensemble* ensemble) { return takes_turns(ensemble); }
 
 static cal_sim* sim_of(const cal_ensemble* ensemble, int instance) {
     return takes_turns(ensemble) ? NULL : ensemble->separate->sims[instance - ensemble->first];
@@ -216,6 +231,7 @@ const cal_ensemble_ops cal_ensemble_separate = {.create = create,
                                                 .drive = drive,
                                                 .run = run,
                                                 .image_size = image_size,
+                                                .depends_on_lanes = depends_on_lanes,
                                                 .store = store,
                                                 .is_sound = is_sound,
                                                 .load = load,

@@ -3,7 +3,6 @@
 // that needs many steps holds nobody's size of step.
 //
 // When steps begin and end is as in a simulation by itself, and so are the bits.
-#include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
 #include "ensemble/resident.h"
@@ -46,6 +45,7 @@ static cal_status begin(cal_resident_job* r) {
     cal_status status = CAL_OK;
     if (!choose(r, begins, &status)) return status;
     status = cal_resident_send(r);
+    if (!status && own->ends) status = cal_resident_batch(ensemble)->begin_held(own->batch, ensemble->time);
     if (!status) status = cal_resident_batch(ensemble)->begin(own->batch, &settings, ensemble->time);
     for (int i = 0; !status && i < r->count; i++) {
         if (!own->chosen[i]) continue;
@@ -99,7 +99,7 @@ static cal_status fail_some(cal_resident_job* r) {
         int lane;
         const size_t at = cal_resident_group(r->ensemble, r->ensemble->first + i, &lane) * own->y_stride;
         fail(r, i, (cal_status)own->own_clocks[i].status,
-             cal_resident_find_not_finite(r, lane, own->y + at, own->slopes + at));
+             cal_layout_find_not_finite(own->plan->layout, lane, own->y + at, own->slopes + at));
     }
     return status;
 }
@@ -109,7 +109,7 @@ static void show_one(cal_resident_job* r, int i) {
     const int instance = ensemble->first + i;
     int lane;
     const double* y = r->own->y + cal_resident_group(ensemble, instance, &lane) * r->own->y_stride;
-    const int node = cal_resident_find_not_finite(r, lane, y, y);
+    const int node = cal_layout_find_not_finite(r->own->plan->layout, lane, y, y);
     if (node >= 0) {
         fail(r, i, CAL_NOT_FINITE, node);
         return;
@@ -125,6 +125,8 @@ static cal_status show(cal_resident_job* r) {
     cal_status status = CAL_OK;
     if (!choose(r, lives, &status)) return status;
     status = batch->interpolate(r->own->batch, r->job->ops, NULL, r->job->time);
+    if (!status && r->own->ends) status = batch->close(r->own->batch, r->job->time);
+    if (!status && r->own->ends) status = cal_resident_take_ends(r);
     if (!status) status = batch->read(r->own->batch, CAL_BATCH_Y, r->own->y);
     for (int i = 0; !status && i < r->count; i++)
         if (cal_resident_is_live(r, i)) show_one(r, i);
@@ -147,6 +149,7 @@ cal_status cal_resident_steer(cal_resident_job* r) {
     for (int i = 0; !status && i < r->count; i++)
         if (cal_resident_is_live(r, i)) count(r, i, &before[i]);
     cal_free(before);
+    if (!status && own->ends) status = cal_resident_take_ends(r);
     if (!status) status = fail_some(r);
     return status ? status : show(r);
 }

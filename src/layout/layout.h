@@ -212,6 +212,18 @@ cal_status cal_layout_fill_extras(cal_layout* layout);
 // After numbers were written to the first copies of trunk columns, by position: gives them to the others. Of y-shaped vectors, of v-shaped.
 void cal_layout_repeat_y(const cal_layout* layout, double* y);
 void cal_layout_repeat_v(const cal_layout* layout, double* v);
+
+// --- The user's order (user_order.c) ---------------------------------------------------------------------------------------
+// Moves numbers between the user's order and a y-shaped vector of instance `copy`; q and v may be NULL.
+void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);
+void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v);
+// The same for the numbers of one column, of instance 0.
+void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
+                              double* v);
+void cal_layout_scatter_column(const cal_layout* layout, const cal_column* column, const double* q, const double* v,
+                               double* y);
+// The first node, in the order of the tree, of which y or ydot is not finite in instance `copy`; -1: none that is here.
+int cal_layout_find_not_finite(const cal_layout* layout, int copy, const double* y, const double* ydot);
 // What an evaluation takes for a column, ns of one machine: what matters is how columns compare.
 double cal_layout_price_column(const cal_column* column);
 // How many columns are above each one, of all its lanes at most.

@@ -111,6 +111,42 @@ cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int bo
     return status ? status : cal_state_jacobian(state, body, point, jacobian);
 }
 
+// Adds what a body's share of the mass makes of its own centre and Jacobian.
+static cal_status add_center(const cal_state* state, int body, double share, const double* pose, double* own,
+                             double center[3], double* jacobian) {
+    const cal_model* model = state->plan->model;
+    const double* local = model->bodies[body].def->center;
+    double R[9], arm[3];
+    cal_quaternion_matrix(pose + 3, R);
+    cal_rotate3(R, local, arm);
+    for (int i = 0; center && i < 3; i++) center[i] += share * (pose[i] + arm[i]);
+    if (!jacobian) return CAL_OK;
+    const cal_status status = cal_state_jacobian(state, body, local, own);
+    for (int i = 0; !status && i < 3 * model->v_count; i++) jacobian[i] += share * own[i];
+    return status;
+}
+
+cal_status cal_dynamics_center(cal_dynamics* dynamics, const double* q, double center[3], double* jacobian) {
+    cal_state* state = NULL;
+    cal_status status = prepare(dynamics, KINEMATICS, q, NULL, &state);
+    if (status) return status;
+    const cal_model* model = dynamics->model;
+    const double mass = cal_model_mass(model);
+    if (!(mass > 0.0)) return CAL_BAD_MODEL;
+    const size_t bodies = (size_t)model->body_count, degrees = (size_t)model->v_count;
+    double* poses = cal_allocate(7 * bodies + 6 * degrees, sizeof *poses);
+    if (!poses) return CAL_NO_MEMORY;
+    if (center) memset(center, 0, 3 * sizeof *center);
+    if (jacobian) memset(jacobian, 0, 3 * degrees * sizeof *jacobian);
+    status = execute(dynamics, KINEMATICS, CAL_POSE, poses);
+    for (int i = 0; !status && i < model->body_count; i++)
+        if (model->mounts[i].node >= 0)
+            status = add_center(state, i, model->bodies[i].def->mass / mass, poses + 7 * (size_t)i, poses + 7 * bodies,
+                                center, jacobian);
+    cal_free(poses);
+    return status;
+}
+
 cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, double pose[7], double* jacobian) {
     if (!dynamics || site < 0 || site >= cal_model_site_count(dynamics->model)) return CAL_BAD_ARGUMENT;
     cal_site_def def;

@@ -2,7 +2,6 @@
 // bodies may be added in any order; what cannot wait (memory, an uninitialised definition) is remembered until then.
 #include "model/builder.h"
 #include "base/memory.h"
-#include "base/names.h"
 #include "base/pool.h"
 #include "model/png.h"
 #include <limits.h>
@@ -547,41 +546,13 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
     return cal_model_extras_copy(&builder->kept, &model->kept) ? CAL_OK : CAL_NO_MEMORY;
 }
 
-// Adds the name of item `number` to a table; fails when another item has it.
-static cal_status index_name(cal_name_table* table, const char* nouns, const char* name, int number, cal_error* error) {
-    const int owner = name != NULL ? cal_names_add(table, name, number) : number;
-    return owner == number
-               ? CAL_OK
-               : cal_fail(error, CAL_BAD_MODEL, "%s %d and %d are both named \"%.60s\"; names must be unique", nouns,
-                          owner, number, name);
-}
-
-static cal_status index_names(cal_model* model, cal_error* error) {
-    int named_bodies = 0, named_joints = 0;
-    for (int i = 0; i < model->body_count; i++) named_bodies += model->bodies[i].name != NULL;
-    for (int i = 0; i < model->joint_count; i++) named_joints += model->joints[i].name != NULL;
-    model->body_names = cal_names_create((size_t)named_bodies);
-    model->joint_names = cal_names_create((size_t)named_joints);
-    model->constraint_names = cal_names_create((size_t)model->constraint_count);
-    if (model->body_names == NULL || model->joint_names == NULL || model->constraint_names == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for the table of names");
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < model->body_count; i++)
-        status = index_name(model->body_names, "bodies", model->bodies[i].name, i, error);
-    for (int i = 0; status == CAL_OK && i < model->joint_count; i++)
-        status = index_name(model->joint_names, "joints", model->joints[i].name, i, error);
-    for (int i = 0; status == CAL_OK && i < model->constraint_count; i++)
-        status = index_name(model->constraint_names, "constraints", model->constraints[i].name, i, error);
-    return status;
-}
-
 static cal_status make_model(const cal_builder* builder, cal_model* model, cal_error* error) {
     cal_status status = copy_definitions(builder, model);
     if (status != CAL_OK)
         return cal_fail(error, status, "out of memory for a model of %d bodies", (int)builder->bodies.count);
     if ((status = cal_model_validate(model, error)) != CAL_OK) return status;
     cal_model_leave_out(model);
-    if ((status = index_names(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
     if ((status = cal_model_start_loop_joints(model, error)) != CAL_OK) return status;

@@ -21,6 +21,8 @@ cal_status cal_model_start(cal_model* model, cal_error* error);
 void cal_builder_start_at(cal_builder* builder, int keyframe);
 // Finds whether any two shapes of the compiled model may touch (touch.c).
 cal_status cal_model_find_touch(cal_model* model, cal_error* error);
+// Makes the tables of names, which must be unique (given_names.c).
+cal_status cal_model_index_names(cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
 // Whether a constraint welds the halves of a body that a loop joint moves (loop_joint.c).

@@ -2,6 +2,7 @@
 #include "model/coordinates.h"
 #define CAL_LANES 1
 #include "math/lanes.h"
+#include "math/rotation_vector.h"
 #include "model/displacement.h"
 
 // --- One joint -------------------------------------------------------------------------------------------------------
@@ -42,15 +43,30 @@ void cal_model_normalize(const cal_model* model, double* q) {
         cal_joint_normalize((int)model->joints[i].def->kind, q + model->joints[i].first_q);
 }
 
-void cal_model_displace(const cal_model* model, const double* change, double factor, double* q) {
+void cal_model_displace(const cal_model* model, const double* v, double time, double* q) {
+    if (!model || !v || !q) return;
     // No joint has a quaternion.
     if (model->q_count == model->v_count) {
-        cal_displace_places(model->q_count, change, factor, q);
+        cal_displace_places(model->q_count, v, time, q);
         return;
     }
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        cal_joint_displace((int)joint->def->kind, change + joint->first_v, factor, q + joint->first_q);
+        cal_joint_displace((int)joint->def->kind, v + joint->first_v, time, q + joint->first_q);
+    }
+}
+
+void cal_model_difference(const cal_model* model, const double* from, const double* to, double* v) {
+    for (int i = 0; model && from && to && v && i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        const int kind = (int)joint->def->kind, plain = cal_joint_plain(kind);
+        const double *a = from + joint->first_q, *b = to + joint->first_q;
+        for (int k = 0; k < plain; k++) v[joint->first_v + k] = b[k] - a[k];
+        if (cal_joint_quaternion(kind) < 0) continue;
+        const double back[4] = {a[plain], -a[plain + 1], -a[plain + 2], -a[plain + 3]};
+        double turn[4];
+        cal_quaternion_multiply(back, b + plain, turn);
+        cal_rotation_vector(turn, v + joint->first_v + plain);
     }
 }
 

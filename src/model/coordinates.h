@@ -19,14 +19,12 @@ CAL_DEVICE static inline int cal_joint_plain(int kind) { return kind == CAL_FREE
 void cal_joint_rate(int kind, const double* q, const double* v, double* rate);
 // Divides the quaternion by its length.
 void cal_joint_normalize(int kind, double* q);
-// q ← q moved by factor times a change in the coordinates of v: where a motion with the constant velocity `change` is after the
-// time `factor`, exactly. Quaternions stay unit.
+// As cal_model_displace, of one joint: factor times a change in the coordinates of v.
 void cal_joint_displace(int kind, const double* change, double factor, double* q);
 
 // The same for all joints of a model.
 void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate);
 void cal_model_normalize(const cal_model* model, double* q);
-void cal_model_displace(const cal_model* model, const double* change, double factor, double* q);
 // Of joints without quaternions, all at once.
 CAL_DEVICE static inline void cal_displace_places(int count, const double* change, double factor, double* q) {
     for (int i = 0; i < count; i++) q[i] += factor * change[i];

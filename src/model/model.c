@@ -3,8 +3,6 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "model/given.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void cal_model_destroy(cal_model* model) {
@@ -110,86 +108,6 @@ void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out) {
 void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out) {
     if (!cal_has(model ? model->mesh_count : 0, mesh, out, sizeof *out)) return;
     *out = model->meshes[mesh];
-}
-
-static const char* write_name(const char* noun, const char* name, int number, char* text, size_t capacity) {
-    if (name != NULL)
-        snprintf(text, capacity, "%s", name);
-    else
-        snprintf(text, capacity, "%s%d", noun, number);
-    return text;
-}
-
-const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity) {
-    if (!model || !text || body < 0 || body >= model->body_count) return "";
-    return write_name("body", model->bodies[body].name, body, text, capacity);
-}
-
-const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity) {
-    if (!model || !text || joint < 0 || joint >= model->joint_count) return "";
-    return write_name("joint", model->joints[joint].name, joint, text, capacity);
-}
-
-const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity) {
-    if (!model || !text || tendon < 0 || tendon >= model->kept.tendon_count) return "";
-    return write_name("tendon", model->kept.tendons[tendon].name, tendon, text, capacity);
-}
-
-const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity) {
-    if (!model || !text || sensor < 0 || sensor >= model->kept.sensor_count) return "";
-    return write_name("sensor", model->kept.sensors[sensor].name, sensor, text, capacity);
-}
-
-const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
-    if (!model || !text || constraint < 0 || constraint >= model->constraint_count) return "";
-    return write_name("constraint", model->constraints[constraint].name, constraint, text, capacity);
-}
-
-// The number in a name that write_name made; CAL_NONE when it made no such name for 0 … count − 1.
-static int number_in_name(const char* noun, const char* name, int count) {
-    const size_t length = strlen(noun);
-    if (strncmp(name, noun, length) != 0 || name[length] < '0' || name[length] > '9') return CAL_NONE;
-    char* end;
-    const long number = strtol(name + length, &end, 10);
-    return *end == '\0' && number < count ? (int)number : CAL_NONE;
-}
-
-int cal_model_find_body(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    const int found = cal_names_find(model->body_names, name);
-    if (found != CAL_NONE) return found;
-    const int number = number_in_name("body", name, model->body_count);
-    return number != CAL_NONE && model->bodies[number].name == NULL ? number : CAL_NONE;
-}
-
-int cal_model_find_joint(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    const int found = cal_names_find(model->joint_names, name);
-    if (found != CAL_NONE) return found;
-    const int number = number_in_name("joint", name, model->joint_count);
-    return number != CAL_NONE && model->joints[number].name == NULL ? number : CAL_NONE;
-}
-
-int cal_model_find_constraint(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    const int found = cal_names_find(model->constraint_names, name);
-    if (found != CAL_NONE) return found;
-    const int number = number_in_name("constraint", name, model->constraint_count);
-    return number != CAL_NONE && model->constraints[number].name == NULL ? number : CAL_NONE;
-}
-
-int cal_model_find_actuator(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->actuator_count; i++)
-        if (model->actuators[i].name != NULL && strcmp(model->actuators[i].name, name) == 0) return i;
-    return CAL_NONE;
-}
-
-int cal_model_find_shape(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->shape_count; i++)
-        if (model->shapes[i].name != NULL && strcmp(model->shapes[i].name, name) == 0) return i;
-    return CAL_NONE;
 }
 
 int cal_joint_q_count(cal_joint_kind kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }

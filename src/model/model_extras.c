@@ -73,75 +73,68 @@ static void* extend(void* array, int count, size_t size) {
     return grown;
 }
 
-// *out is a copy, or NULL for NULL; false when there is no memory.
-static bool copy_name(const char* name, const char** out) {
-    *out = name != NULL ? cal_copy_text(name) : NULL;
-    return name == NULL || *out != NULL;
+// Makes copies of its own of what an item points to; false when there is no memory, and then the item has nothing.
+typedef bool own_function(void* item);
+
+// Appends a copy of an item to the list at `items`, a pointer of its type; own: NULL where it points to nothing.
+static int add(void* items, int* count, const void* item, size_t size, own_function* own) {
+    void* list;
+    memcpy(&list, items, sizeof list);
+    list = extend(list, *count, size);
+    if (list == NULL) return CAL_KEPT_NO_MEMORY;
+    memcpy(items, &list, sizeof list);
+    char* copy = (char*)list + (size_t)*count * size;
+    memcpy(copy, item, size);
+    return own == NULL || own(copy) ? (*count)++ : CAL_KEPT_NO_MEMORY;
 }
 
-static bool copy_values(const double* values, int count, const double** out) {
-    *out = NULL;
-    if (values == NULL || count <= 0) return true;
+// NULL stays NULL; false when there is no memory.
+static bool own_name(const char** name) {
+    if (*name == NULL) return true;
+    *name = cal_copy_text(*name);
+    return *name != NULL;
+}
+
+static bool own_values(const double** values, int count) {
+    const double* from = *values;
+    *values = NULL;
+    if (from == NULL || count <= 0) return true;
     double* copy = cal_allocate((size_t)count, sizeof *copy);
     if (copy == NULL) return false;
-    memcpy(copy, values, (size_t)count * sizeof *copy);
-    *out = copy;
+    memcpy(copy, from, (size_t)count * sizeof *copy);
+    *values = copy;
     return true;
 }
 
-int cal_model_extras_add_site(cal_model_extras* kept, const cal_site_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)SITE_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_site_def* sites = extend(kept->sites, kept->site_count, sizeof *sites);
-    if (sites == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->sites = sites;
-    cal_site_def copy = *def;
-    if (!copy_name(def->name, &copy.name)) return CAL_KEPT_NO_MEMORY;
-    sites[kept->site_count] = copy;
-    return kept->site_count++;
-}
+static bool own_site(void* item) { return own_name(&((cal_site_def*)item)->name); }
 
-int cal_model_extras_add_tendon(cal_model_extras* kept, const cal_tendon_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)TENDON_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_tendon_def* tendons = extend(kept->tendons, kept->tendon_count, sizeof *tendons);
-    if (tendons == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->tendons = tendons;
-    cal_tendon_def copy = *def;
-    copy.part_count = def->parts != NULL && def->part_count > 0 ? def->part_count : 0;
-    cal_tendon_part* parts = cal_allocate((size_t)copy.part_count + 1, sizeof *parts);
-    if (parts == NULL || !copy_name(def->name, &copy.name)) {
+static bool own_tendon(void* item) {
+    cal_tendon_def* tendon = item;
+    const cal_tendon_part* from = tendon->parts;
+    if (from == NULL || tendon->part_count < 0) tendon->part_count = 0;
+    cal_tendon_part* parts = cal_allocate((size_t)tendon->part_count + 1, sizeof *parts);
+    if (parts == NULL || !own_name(&tendon->name)) {
         cal_free(parts);
-        return CAL_KEPT_NO_MEMORY;
+        return false;
     }
-    for (int i = 0; i < copy.part_count; i++) {
-        parts[i] = def->parts[i];
+    for (int i = 0; i < tendon->part_count; i++) {
+        parts[i] = from[i];
         if (parts[i].kind == CAL_TENDON_CYLINDER) cal_quaternion_normalize(parts[i].quaternion);
     }
-    copy.parts = parts;
-    tendons[kept->tendon_count] = copy;
-    return kept->tendon_count++;
+    tendon->parts = parts;
+    return true;
 }
 
-int cal_model_extras_add_drag(cal_model_extras* kept, const cal_drag_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)DRAG_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_drag_def* drags = extend(kept->drags, kept->drag_count, sizeof *drags);
-    if (drags == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->drags = drags;
-    drags[kept->drag_count] = *def;
-    cal_quaternion_normalize(drags[kept->drag_count].quaternion);
-    return kept->drag_count++;
+static bool own_drag(void* item) {
+    cal_quaternion_normalize(((cal_drag_def*)item)->quaternion);
+    return true;
 }
 
-int cal_model_extras_add_sensor(cal_model_extras* kept, const cal_sensor_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)SENSOR_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_sensor_def* sensors = extend(kept->sensors, kept->sensor_count, sizeof *sensors);
-    if (sensors == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->sensors = sensors;
-    cal_sensor_def copy = *def;
-    if (!copy_name(def->name, &copy.name)) return CAL_KEPT_NO_MEMORY;
-    cal_quaternion_normalize(copy.quaternion);
-    cal_quaternion_normalize(copy.reference_quaternion);
-    sensors[kept->sensor_count] = copy;
-    return kept->sensor_count++;
+static bool own_sensor(void* item) {
+    cal_sensor_def* sensor = item;
+    cal_quaternion_normalize(sensor->quaternion);
+    cal_quaternion_normalize(sensor->reference_quaternion);
+    return own_name(&sensor->name);
 }
 
 static void free_keyframe(cal_keyframe_def* keyframe) {
@@ -152,70 +145,67 @@ static void free_keyframe(cal_keyframe_def* keyframe) {
     cal_free((void*)keyframe->activation);
 }
 
-int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)KEYFRAME_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_keyframe_def* keyframes = extend(kept->keyframes, kept->keyframe_count, sizeof *keyframes);
-    if (keyframes == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->keyframes = keyframes;
-    cal_keyframe_def copy = *def;
-    copy.name = NULL;
-    copy.q = copy.v = copy.control = copy.activation = NULL;
-    if (!copy_name(def->name, &copy.name) || !copy_values(def->q, def->q_count, &copy.q) ||
-        !copy_values(def->v, def->v_count, &copy.v) || !copy_values(def->control, def->control_count, &copy.control) ||
-        !copy_values(def->activation, def->activation_count, &copy.activation)) {
-        free_keyframe(&copy);
-        return CAL_KEPT_NO_MEMORY;
-    }
-    keyframes[kept->keyframe_count] = copy;
-    return kept->keyframe_count++;
+static bool own_keyframe(void* item) {
+    cal_keyframe_def* keyframe = item;
+    cal_keyframe_def own = *keyframe;
+    // What could not be copied is NULL, and nothing of it is another's.
+    const bool copied[] = {own_name(&own.name), own_values(&own.q, own.q_count), own_values(&own.v, own.v_count),
+                           own_values(&own.control, own.control_count),
+                           own_values(&own.activation, own.activation_count)};
+    *keyframe = own;
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        if (!copied[i]) {
+            free_keyframe(keyframe);
+            return false;
+        }
+    return true;
 }
 
-int cal_model_extras_add_texture(cal_model_extras* kept, const cal_texture_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)TEXTURE_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_texture_def* textures = extend(kept->textures, kept->texture_count, sizeof *textures);
-    if (textures == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->textures = textures;
-    cal_texture_def copy = *def;
-    uint8_t* bytes = cal_allocate(def->size + 1, 1);
-    if (bytes == NULL || !copy_name(def->name, &copy.name)) {
+static bool own_texture(void* item) {
+    cal_texture_def* texture = item;
+    uint8_t* bytes = cal_allocate(texture->size + 1, 1);
+    if (bytes == NULL || !own_name(&texture->name)) {
         cal_free(bytes);
-        return CAL_KEPT_NO_MEMORY;
+        return false;
     }
-    memcpy(bytes, def->bytes, def->size);
-    copy.bytes = bytes;
-    textures[kept->texture_count] = copy;
-    return kept->texture_count++;
+    memcpy(bytes, texture->bytes, texture->size);
+    texture->bytes = bytes;
+    return true;
 }
 
-int cal_model_extras_add_pair(cal_model_extras* kept, const cal_pair_def* def) {
-    if (def == NULL || def->cookie != (uint32_t)PAIR_COOKIE) return CAL_KEPT_UNINITIALISED;
-    cal_pair_def* pairs = extend(kept->pairs, kept->pair_count, sizeof *pairs);
-    if (pairs == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->pairs = pairs;
-    pairs[kept->pair_count] = *def;
-    return kept->pair_count++;
+static bool own_numbers(void* item) {
+    cal_named_numbers* numbers = item;
+    const double* values = numbers->values;
+    numbers->name = cal_copy_text(numbers->name);
+    if (numbers->name == NULL || !own_values(&values, numbers->count)) {
+        cal_free(numbers->name);
+        return false;
+    }
+    numbers->values = (double*)values;
+    return true;
 }
+
+#define ADD(kind, COOKIE, own)                                                                                         \
+    int cal_model_extras_add_##kind(cal_model_extras* kept, const cal_##kind##_def* def) {                             \
+        if (def == NULL || def->cookie != (uint32_t)(COOKIE)) return CAL_KEPT_UNINITIALISED;                           \
+        return add(&kept->kind##s, &kept->kind##_count, def, sizeof *def, own);                                        \
+    }
+ADD(site, SITE_COOKIE, own_site)
+ADD(tendon, TENDON_COOKIE, own_tendon)
+ADD(drag, DRAG_COOKIE, own_drag)
+ADD(sensor, SENSOR_COOKIE, own_sensor)
+ADD(keyframe, KEYFRAME_COOKIE, own_keyframe)
+ADD(texture, TEXTURE_COOKIE, own_texture)
+ADD(pair, PAIR_COOKIE, NULL)
 
 int cal_model_extras_add_exclusion(cal_model_extras* kept, int body_a, int body_b) {
-    cal_exclusion* exclusions = extend(kept->exclusions, kept->exclusion_count, sizeof *exclusions);
-    if (exclusions == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->exclusions = exclusions;
-    exclusions[kept->exclusion_count] = (cal_exclusion){{body_a, body_b}};
-    return kept->exclusion_count++;
+    const cal_exclusion exclusion = {{body_a, body_b}};
+    return add(&kept->exclusions, &kept->exclusion_count, &exclusion, sizeof exclusion, NULL);
 }
 
 int cal_model_extras_add_numbers(cal_model_extras* kept, const char* name, const double* values, int count) {
-    cal_named_numbers* numbers = extend(kept->numbers, kept->number_count, sizeof *numbers);
-    if (numbers == NULL) return CAL_KEPT_NO_MEMORY;
-    kept->numbers = numbers;
-    const double* copied;
-    char* text = cal_copy_text(name);
-    if (text == NULL || !copy_values(values, count, &copied)) {
-        cal_free(text);
-        return CAL_KEPT_NO_MEMORY;
-    }
-    numbers[kept->number_count] = (cal_named_numbers){text, (double*)copied, count > 0 ? count : 0};
-    return kept->number_count++;
+    const cal_named_numbers numbers = {(char*)name, (double*)values, count > 0 ? count : 0};
+    return add(&kept->numbers, &kept->number_count, &numbers, sizeof numbers, own_numbers);
 }
 
 bool cal_model_extras_copy(const cal_model_extras* from, cal_model_extras* to) {
@@ -223,15 +213,15 @@ bool cal_model_extras_copy(const cal_model_extras* from, cal_model_extras* to) {
     to->timestep = from->timestep;
     to->medium = from->medium;
     memcpy(to->magnetic_field, from->magnetic_field, sizeof to->magnetic_field);
-    for (int i = 0; fine && i < from->site_count; i++) fine = cal_model_extras_add_site(to, &from->sites[i]) >= 0;
-    for (int i = 0; fine && i < from->tendon_count; i++) fine = cal_model_extras_add_tendon(to, &from->tendons[i]) >= 0;
-    for (int i = 0; fine && i < from->drag_count; i++) fine = cal_model_extras_add_drag(to, &from->drags[i]) >= 0;
-    for (int i = 0; fine && i < from->sensor_count; i++) fine = cal_model_extras_add_sensor(to, &from->sensors[i]) >= 0;
-    for (int i = 0; fine && i < from->keyframe_count; i++)
-        fine = cal_model_extras_add_keyframe(to, &from->keyframes[i]) >= 0;
-    for (int i = 0; fine && i < from->texture_count; i++)
-        fine = cal_model_extras_add_texture(to, &from->textures[i]) >= 0;
-    for (int i = 0; fine && i < from->pair_count; i++) fine = cal_model_extras_add_pair(to, &from->pairs[i]) >= 0;
+#define COPY(kind)                                                                                                     \
+    for (int i = 0; fine && i < from->kind##_count; i++) fine = cal_model_extras_add_##kind(to, &from->kind##s[i]) >= 0;
+    COPY(site)
+    COPY(tendon)
+    COPY(drag)
+    COPY(sensor)
+    COPY(keyframe)
+    COPY(texture)
+    COPY(pair)
     for (int i = 0; fine && i < from->exclusion_count; i++) {
         const cal_exclusion* exclusion = &from->exclusions[i];
         fine = cal_model_extras_add_exclusion(to, exclusion->body[0], exclusion->body[1]) >= 0;
@@ -273,20 +263,21 @@ void cal_model_extras_free(cal_model_extras* kept) {
 
 // --- What callers may ask -----------------------------------------------------------------------------------------------
 
-double cal_model_timestep(const cal_model* model) { return model ? model->kept.timestep : 0.0; }
-int cal_model_site_count(const cal_model* model) { return model ? model->kept.site_count : 0; }
-int cal_model_texture_count(const cal_model* model) { return model ? model->kept.texture_count : 0; }
-void cal_model_texture(const cal_model* model, int texture, cal_texture_def* out) {
-    if (!cal_has(model ? model->kept.texture_count : 0, texture, out, sizeof *out)) return;
-    *out = model->kept.textures[texture];
-}
-int cal_model_keyframe_count(const cal_model* model) { return model ? model->kept.keyframe_count : 0; }
-int cal_model_pair_count(const cal_model* model) { return model ? model->kept.pair_count : 0; }
-int cal_model_exclusion_count(const cal_model* model) { return model ? model->kept.exclusion_count : 0; }
+#define COUNT_AND_GET(kind)                                                                                            \
+    int cal_model_##kind##_count(const cal_model* model) { return model ? model->kept.kind##_count : 0; }              \
+    void cal_model_##kind(const cal_model* model, int kind, cal_##kind##_def* out) {                                   \
+        if (cal_has(cal_model_##kind##_count(model), kind, out, sizeof *out)) *out = model->kept.kind##s[kind];        \
+    }
+COUNT_AND_GET(site)
+COUNT_AND_GET(tendon)
+COUNT_AND_GET(drag)
+COUNT_AND_GET(sensor)
+COUNT_AND_GET(keyframe)
+COUNT_AND_GET(texture)
+COUNT_AND_GET(pair)
 
-int cal_model_tendon_count(const cal_model* model) { return model ? model->kept.tendon_count : 0; }
-int cal_model_drag_count(const cal_model* model) { return model ? model->kept.drag_count : 0; }
-int cal_model_sensor_count(const cal_model* model) { return model ? model->kept.sensor_count : 0; }
+double cal_model_timestep(const cal_model* model) { return model ? model->kept.timestep : 0.0; }
+int cal_model_exclusion_count(const cal_model* model) { return model ? model->kept.exclusion_count : 0; }
 
 void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]) {
     static const cal_medium none = {0};
@@ -294,30 +285,6 @@ void cal_model_medium(const cal_model* model, double* density, double* viscosity
     if (density) *density = medium->density;
     if (viscosity) *viscosity = medium->viscosity;
     if (wind) memcpy(wind, medium->wind, sizeof medium->wind);
-}
-void cal_model_drag(const cal_model* model, int drag, cal_drag_def* out) {
-    if (!cal_has(model ? model->kept.drag_count : 0, drag, out, sizeof *out)) return;
-    *out = model->kept.drags[drag];
-}
-void cal_model_sensor(const cal_model* model, int sensor, cal_sensor_def* out) {
-    if (!cal_has(model ? model->kept.sensor_count : 0, sensor, out, sizeof *out)) return;
-    *out = model->kept.sensors[sensor];
-}
-void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out) {
-    if (!cal_has(model ? model->kept.tendon_count : 0, tendon, out, sizeof *out)) return;
-    *out = model->kept.tendons[tendon];
-}
-void cal_model_site(const cal_model* model, int site, cal_site_def* out) {
-    if (!cal_has(model ? model->kept.site_count : 0, site, out, sizeof *out)) return;
-    *out = model->kept.sites[site];
-}
-void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out) {
-    if (!cal_has(model ? model->kept.pair_count : 0, pair, out, sizeof *out)) return;
-    *out = model->kept.pairs[pair];
-}
-void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out) {
-    if (!cal_has(model ? model->kept.keyframe_count : 0, keyframe, out, sizeof *out)) return;
-    *out = model->kept.keyframes[keyframe];
 }
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]) {
     if (!cal_has(model ? model->kept.exclusion_count : 0, exclusion, bodies, 2 * sizeof *bodies)) return;
@@ -338,27 +305,6 @@ const double* cal_model_numbers(const cal_model* model, const char* name, int* c
 
 const char* cal_model_numbers_name(const cal_model* model, int index) {
     return model && index >= 0 && index < model->kept.number_count ? model->kept.numbers[index].name : NULL;
-}
-
-int cal_model_find_site(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->kept.site_count; i++)
-        if (model->kept.sites[i].name != NULL && strcmp(model->kept.sites[i].name, name) == 0) return i;
-    return CAL_NONE;
-}
-
-int cal_model_find_tendon(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->kept.tendon_count; i++)
-        if (model->kept.tendons[i].name != NULL && strcmp(model->kept.tendons[i].name, name) == 0) return i;
-    return CAL_NONE;
-}
-
-int cal_model_find_sensor(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->kept.sensor_count; i++)
-        if (model->kept.sensors[i].name != NULL && strcmp(model->kept.sensors[i].name, name) == 0) return i;
-    return CAL_NONE;
 }
 
 // MJCF's names, how many numbers there are, and of which unit.
@@ -413,11 +359,4 @@ int cal_model_sensor_size(const cal_model* model) {
     int size = 0;
     for (int i = 0; model && i < model->kept.sensor_count; i++) size += cal_sensor_size(model->kept.sensors[i].kind);
     return size;
-}
-
-int cal_model_find_keyframe(const cal_model* model, const char* name) {
-    if (!model || !name) return CAL_NONE;
-    for (int i = 0; i < model->kept.keyframe_count; i++)
-        if (model->kept.keyframes[i].name != NULL && strcmp(model->kept.keyframes[i].name, name) == 0) return i;
-    return CAL_NONE;
 }

@@ -69,12 +69,12 @@ static bool excluded(const cal_model* model, int a, int b) {
     return false;
 }
 
-static const cal_pair_def* find_pair(const cal_model* model, int a, int b) {
+static bool is_listed(const cal_model* model, int a, int b) {
     for (int i = 0; i < model->kept.pair_count; i++) {
         const cal_pair_def* pair = &model->kept.pairs[i];
-        if ((pair->shape[0] == a && pair->shape[1] == b) || (pair->shape[0] == b && pair->shape[1] == a)) return pair;
+        if ((pair->shape[0] == a && pair->shape[1] == b) || (pair->shape[0] == b && pair->shape[1] == a)) return true;
     }
-    return NULL;
+    return false;
 }
 
 static bool bodies_may_touch(const cal_model* model, int a, int b) {
@@ -89,18 +89,13 @@ bool cal_shapes_match(const cal_shape_def* a, const cal_shape_def* b) {
 bool cal_model_shapes_may_touch(const cal_model* model, int shape_a, int shape_b) {
     const cal_shape_def *a = &model->shapes[shape_a], *b = &model->shapes[shape_b];
     if (carrier_of(model, a->body) == carrier_of(model, b->body)) return false;
-    if (find_pair(model, shape_a, shape_b) != NULL) return true;
+    if (is_listed(model, shape_a, shape_b)) return true;
     return cal_shapes_match(a, b) && bodies_may_touch(model, a->body, b->body);
 }
 
 double cal_shapes_friction(const cal_shape_def* a, const cal_shape_def* b) {
     if (a->priority != b->priority) return a->priority > b->priority ? a->friction : b->friction;
     return fmax(a->friction, b->friction);
-}
-
-double cal_model_pair_friction(const cal_model* model, int shape_a, int shape_b) {
-    const cal_pair_def* pair = find_pair(model, shape_a, shape_b);
-    return pair != NULL ? pair->friction : cal_shapes_friction(&model->shapes[shape_a], &model->shapes[shape_b]);
 }
 
 bool cal_model_can_touch(const cal_model* model) { return model && model->can_touch; }

@@ -9,7 +9,5 @@ bool cal_model_shapes_may_touch(const cal_model* model, int shape_a, int shape_b
 // mask.
 bool cal_shapes_match(const cal_shape_def* a, const cal_shape_def* b);
 
-// Coulomb's coefficient of two shapes that touch: a pair's own where the model lists one.
-double cal_model_pair_friction(const cal_model* model, int shape_a, int shape_b);
-// The same for two shapes that no pair lists: of the one with the higher priority, or the larger one.
+// Coulomb's coefficient of two shapes that no pair lists: of the one with the higher priority, or the larger one.
 double cal_shapes_friction(const cal_shape_def* a, const cal_shape_def* b);

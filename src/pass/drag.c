@@ -16,7 +16,6 @@
 #include "pass/drag.h"
 #include "model/angle.h"
 #include <math.h>
-#include <string.h>
 
 static double square(double x) { return x * x; }
 static double fourth(double x) { return square(square(x)); }

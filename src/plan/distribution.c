@@ -1,4 +1,4 @@
-// What all distributions share, and the simplest of them: Armstrong's paths.
+// What all distributions share.
 #include "plan/distribution.h"
 
 #include <math.h>
@@ -56,13 +56,4 @@ void cal_name_owners(const cal_model* model, int32_t* owner) {
     for (int node = 0; node < model->node_count; node++)
         if (owner[node] == CAL_EVERY_PROCESSOR)
             owner[node] = model->nodes[node].parent < 0 ? 0 : owner[model->nodes[node].parent];
-}
-
-int cal_distribute_paths(const cal_model* model, int32_t* owner) {
-    int used = 0;
-    for (int node = 0; node < model->node_count; node++) {
-        const int parent = model->nodes[node].parent;
-        owner[node] = parent >= 0 && node == parent + 1 ? owner[parent] : used++;
-    }
-    return used;
 }

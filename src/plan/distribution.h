@@ -7,7 +7,7 @@
 //
 //   distribution_jung.c      Jung's algorithm (III.D), to the letter; its time is his `estimated duration`
 //   distribution_balanced.c  ours, for machines with real cores: equal loads, full lanes, no more cores than pay
-//   distribution.c           Armstrong's paths, a processor for each leaf; what all of them check
+//   distribution.c           what all of them check
 //   price.c                  the time of any owners whatever, by letting the walks run in virtual time
 //   price_trunk.c            the same where the trunk is everybody's
 //
@@ -25,19 +25,11 @@ cal_status cal_distribute_jung_by(const cal_model* model, int processors, const 
                                   const cal_costs* costs, int32_t* owner, int* used, double* seconds, cal_error* error);
 cal_status cal_distribute_balanced(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
                                    int* used, double* seconds, cal_error* error);
-// Armstrong's assignment (section 5): the links on a path to a leaf share a processor, a node's first child stays on its
-// own. Returns how many processors that takes: as many as there are leaves.
-int cal_distribute_paths(const cal_model* model, int32_t* owner);
 
 // The virtual time of one evaluation with any owners in 0 … processors − 1, and (busy may be NULL) the fraction of the
 // processors' time that goes into computing and sending. With 0 alone it is exactly node_count · compute.
 cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const cal_costs* costs, int processors,
                             double* seconds, double* busy, cal_error* error);
-
-// The virtual time of a single outbound pass as Armstrong counts it (section 6): `execute` (his t_E) for every node,
-// `communicate` (t_C) for every message, which the parent sends to one child after the other. Any owners ≥ 0.
-cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, double execute, double communicate,
-                              double* seconds, cal_error* error);
 
 // From owners, some of which are CAL_EVERY_PROCESSOR, to runs of processors that compute a node: owner … last, those that have something
 // below it (of `to_all` all processors, where they are several). false: no owner is, and nothing was changed.

@@ -1,7 +1,6 @@
 // Trees for workers that share them (limbs.h).
 #include "plan/limbs.h"
 #include "base/memory.h"
-#include <string.h>
 
 void cal_limbs_destroy(cal_limbs* limbs) {
     cal_free(limbs->trunk);

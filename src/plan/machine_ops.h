@@ -77,6 +77,19 @@ typedef struct cal_batch_end {
 } cal_batch_end;
 struct cal_constraints;
 struct cal_closing;
+// What a step leaves for the constraints of the next (closing.h, directions.h): what is closed enough; when there was headway, and attempts since;
+// since when and for how long no singular position is near; whether directions are kept, of when, and how far from a singular position; q there; then the directions.
+enum {
+    CAL_LEFT_CLOSED,
+    CAL_LEFT_PROGRESS,
+    CAL_LEFT_ATTEMPTS,
+    CAL_LEFT_CALM_TIME,
+    CAL_LEFT_CALM_REACH,
+    CAL_LEFT_DIRECTED,
+    CAL_LEFT_TIME,
+    CAL_LEFT_DISTANCE,
+    CAL_LEFT_PLACE
+};
 enum {
     CAL_BATCH_TAU = -1,
     CAL_BATCH_CONTROL = -2,
@@ -119,6 +132,14 @@ typedef struct cal_batch_ops {
     // unknown afterwards.
     cal_status (*advance)(cal_batch* batch, double time);
     cal_status (*read_clocks)(cal_batch* batch, cal_batch_clock* clocks); // of all
+    // What instances with steps of their own go on from, of all: clocks, control's memory (each in whole doubles), and what it sends down. Written
+    // with the settings that `begin` is given.
+    cal_status (*read_steps)(cal_batch* batch, cal_batch_clock* clocks, double* controls, double* downs);
+    cal_status (*write_steps)(cal_batch* batch, const cal_solver_settings* settings, const cal_batch_clock* clocks,
+                              const double* controls, const double* downs);
+    // What a step leaves for the constraints of the next, of all: CAL_LEFT_PLACE + q_count + cal_directions_size numbers each.
+    cal_status (*read_held)(cal_batch* batch, double* numbers);
+    cal_status (*write_held)(cal_batch* batch, const double* numbers);
     // The solver's interpolate into y, for the chosen instances; control NULL: each by its own.
     cal_status (*interpolate)(cal_batch* batch, const cal_solver_ops* solver, const void* control, double time);
 } cal_batch_ops;

@@ -170,20 +170,11 @@ cal_status cal_plan_place(const cal_plan* plan, cal_state* state, const cal_solv
 cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                             cal_solver_context* solver_context);
 
-// Moves numbers between the user's order and a y-shaped vector of instance `copy`; q and v may be NULL.
-void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);
-void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v);
-
 // Scatters q and v, on all cores that have columns.
 cal_status cal_plan_scatter(const cal_plan* plan, const double* q, const double* v, double* y);
 // Gathers q and v of a y-shaped vector (either may be NULL), from all processors where memory is not shared.
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v);
 
-// The same for the numbers of one column, of instance 0.
-void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
-                              double* v);
-void cal_layout_scatter_column(const cal_layout* layout, const cal_column* column, const double* q, const double* v,
-                               double* y);
 // Gives every process all of q and v, where each has gathered its own part.
 cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v);
 
@@ -191,8 +182,6 @@ cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v);
 typedef void cal_column_function(void* argument, const cal_column* column);
 cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, void* argument);
 
-// Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
-int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);
 // Where a body is, from the motion of the node that carries it (jacobian.c).
 void cal_state_body_pose(const cal_state* state, int body, double pose[7]);
 // A force and a moment about the node's origin, world's axes, from outside.

@@ -155,11 +155,10 @@ static double walk_twice(pricer* p) {
     return now(p, 0);
 }
 
-static cal_status check_owners(const cal_model* model, const int32_t* owner, int least, int processors,
-                               cal_error* error) {
+static cal_status check_owners(const cal_model* model, const int32_t* owner, int processors, cal_error* error) {
     for (int node = 0; node < model->node_count; node++) {
         char name[64];
-        if (owner[node] < least || owner[node] >= processors)
+        if (owner[node] < CAL_EVERY_PROCESSOR || owner[node] >= processors)
             return cal_fail(error, CAL_BAD_ARGUMENT, "joint '%s' is given to processor %d: there are 0 to %d",
                             cal_model_joint_name(model, model->nodes[node].joint, name, sizeof name), owner[node],
                             processors - 1);
@@ -170,7 +169,7 @@ static cal_status check_owners(const cal_model* model, const int32_t* owner, int
 cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const cal_costs* costs, int processors,
                             double* seconds, double* busy, cal_error* error) {
     cal_status status = cal_check_costs(processors, costs, error);
-    if (status == CAL_OK) status = check_owners(model, owner, CAL_EVERY_PROCESSOR, processors, error);
+    if (status == CAL_OK) status = check_owners(model, owner, processors, error);
     if (status != CAL_OK) return status;
     const int count = model->node_count;
     for (int node = 0; node < count; node++)
@@ -211,42 +210,5 @@ cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const 
     cal_free(alone);
     cal_free(piece_of);
     cal_free(work);
-    return status;
-}
-
-// Armstrong's recurrence T(h + 1, f) = t_E + (f − 1) t_C + T(h, f) is this sweep under the reading that
-//   - a node is executed (t_E), then its processor sends to those children that are elsewhere, one after the other, t_C
-//     each, during which it does nothing else; a child starts when its own message is complete;
-//   - only then the processor goes on to the child that it keeps, for which there is no message;
-//   - the inbound pass mirrors this one, and the control pass before it does not exist.
-// With a processor for every path to a leaf all paths of a balanced tree end at the same time, and on the stick figure
-// the torso sends three messages and the hips one on the longest path of four links: 4 t_E + 4 t_C, the paper's
-// 4 (t_E + t_C). A processor with several links takes them in walking order.
-cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, double execute, double communicate,
-                              double* seconds, cal_error* error) {
-    const cal_costs costs = {.compute = execute, .message = communicate, .send = communicate};
-    int processors = 1;
-    for (int node = 0; node < model->node_count; node++)
-        if (owner[node] >= processors && owner[node] < INT32_MAX) processors = owner[node] + 1;
-    cal_status status = cal_check_costs(processors, &costs, error);
-    if (status == CAL_OK) status = check_owners(model, owner, 0, processors, error);
-    if (status != CAL_OK) return status;
-    double* clocks = cal_allocate((size_t)processors, sizeof *clocks);
-    double* arrivals = cal_allocate((size_t)model->node_count, sizeof *arrivals);
-    *seconds = 0.0;
-    if (!clocks || !arrivals) {
-        status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints on %d processors", model->node_count,
-                          processors);
-    } else {
-        for (int node = 0; node < model->node_count; node++) {
-            double* clock = &clocks[owner[node]];
-            *clock = fmax(*clock, arrivals[node]) + execute;
-            for (int child = node + 1; child < model->nodes[node].end; child = model->nodes[child].end)
-                if (owner[child] != owner[node]) arrivals[child] = *clock += communicate;
-            *seconds = fmax(*seconds, *clock);
-        }
-    }
-    cal_free(clocks);
-    cal_free(arrivals);
     return status;
 }

@@ -6,7 +6,6 @@
 // Down, between columns, a message carries the end of a column to a processor below it. Ranks send it once for all children that
 // a rank has; where memory is shared each child's column looks for itself, which is what is counted there. Up, every column
 // below a cut leaves its own numbers. On the ground only sums go up: ranks put all of theirs into one message.
-#include "base/error.h"
 #include "base/memory.h"
 #include "plan/machine_ops.h"
 

@@ -1,7 +1,6 @@
 // Work that processors share (worker.h).
 #include "plan/worker.h"
 #include "base/memory.h"
-#include "plan/distribution.h"
 #include "plan/machine_ops.h"
 #include <stdalign.h>
 

@@ -152,6 +152,8 @@ static defect inspect(FILE* file, double* count) {
     unsigned char bytes[CHUNK * WORD];
     struct stat facts;
     if (fstat(fileno(file), &facts) != 0) return UNREADABLE;
+    // A pipe or a device has no size, and may have no end.
+    if (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) return FOREIGN;
     if (fread(bytes, 1, WORD, file) != WORD) return ferror(file) ? UNREADABLE : FOREIGN;
     if (memcmp(bytes, MAGIC, WORD - 1) != 0) return FOREIGN;
     if (bytes[WORD - 1] != MAGIC[WORD - 1]) return ELSEWHERE;
@@ -171,13 +173,21 @@ static defect inspect(FILE* file, double* count) {
     return fseek(file, WORD, SEEK_SET) == 0 ? SOUND : UNREADABLE;
 }
 
+// Waits for nobody: who opens a pipe without a writer would.
+static FILE* open_file(const char* path) {
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE* file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    if (!file && descriptor >= 0) close(descriptor);
+    return file;
+}
+
 cal_status cal_checkpoint_buffer_open(cal_checkpoint_buffer* words, const char* path, cal_machine* machine,
                                       cal_error* error) {
     *words = (cal_checkpoint_buffer){.machine = machine, .path = path};
     double found[3] = {UNREADABLE, 0, 0};
     if (is_first(machine)) {
         errno = 0;
-        words->file = fopen(path, "rb");
+        words->file = open_file(path);
         if (words->file) found[0] = inspect(words->file, &found[2]);
         if (found[0] == UNREADABLE) note_problem(words);
         found[1] = words->problem;

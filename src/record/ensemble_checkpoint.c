@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "base/sound.h"
 #include "ensemble/ensemble.h"
 #include "model/coordinates.h"
 #include "record/checkpoint_buffer.h"
@@ -37,11 +38,10 @@ static cal_status check(const cal_ensemble* e, const char* path, const char* fun
     if (!e || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: ensemble and path must not be NULL", function);
     const cal_status still = cal_check_not_advancing(&e->advancing, function, error);
     if (still) return still;
-    if (are_simulations(e) ? has_ranks(e) : image_size(e) == 0)
+    if (are_simulations(e) && has_ranks(e))
         return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "an ensemble %s cannot be saved in a checkpoint, or continue from one",
-                        are_simulations(e) ? "on ranks whose instances are simulations of their own"
-                                           : "in a device's memory with loops or variable steps");
+                        "an ensemble on ranks whose instances are simulations of their own cannot be saved in a "
+                        "checkpoint, or continue from one; use machine threads");
     return CAL_OK;
 }
 
@@ -54,8 +54,7 @@ static identity identify(const cal_ensemble* e) {
                     .q_count = e->model->q_count,
                     .v_count = e->model->v_count,
                     .image = (int64_t)image_size(e),
-                    // What takes turns is in the order of lanes.
-                    .lanes = e->ops->sim && image_size(e) > 0 ? e->engine->lanes : 0};
+                    .lanes = e->ops->depends_on_lanes && e->ops->depends_on_lanes(e) ? e->engine->lanes : 0};
     memcpy(own.kind, KIND, sizeof own.kind);
     snprintf(own.version, TEXT, "%s", cal_version());
     snprintf(own.solver, TEXT, "%s", e->solver ? e->solver->name : "bdf");
@@ -134,15 +133,28 @@ static void get_rows(cal_checkpoint_buffer* s, const cal_ensemble* e, reading* r
             cal_checkpoint_buffer_move(s, r->lines ? r->lines + (size_t)i * LINE_WORDS * CAL_WORD : NULL, LINE_WORDS);
 }
 
-static bool are_sound(const cal_ensemble* e, const reading* r) {
-    for (int i = 0; i < e->count; i++) {
+// Counts of all instances together fit into 63 bits, with room to go on. Who has not failed is not behind: after an advance that failed
+// without memory some are ahead.
+static bool is_head_sound(const cal_ensemble* e, const double* row, double time) {
+    const double most = fmin(0x1p53, 0x1p62 / e->count);
+    for (int i = CAL_ROW_STEPS; i <= CAL_ROW_JACOBIAN; i++)
+        if (!(row[i] >= 0.0 && row[i] <= most)) return false;
+    return cal_is_index(row[CAL_ROW_STATUS], CAL_STATUS_COUNT - 1) && cal_is_index(row[CAL_ROW_TOLD], 1) &&
+           isfinite(row[CAL_ROW_TIME]) && (row[CAL_ROW_STATUS] != (double)CAL_OK || row[CAL_ROW_TIME] >= time);
+}
+
+static bool are_sound(const cal_ensemble* e, const reading* r, const double times[2]) {
+    const size_t size = image_size(e);
+    bool sound = isfinite(times[0]) && times[1] >= 0.0;
+    for (int i = 0; i < e->count && sound; i++) {
         const double* row = r->rows + (size_t)i * row_words(e);
-        const double status = row[CAL_ROW_STATUS];
-        if (!(status >= 0.0 && status < CAL_STATUS_COUNT && status == (double)(int)status)) return false;
-        if (!cal_all_finite(row + CAL_ROW_HEAD, e->model->q_count + e->model->v_count)) return false;
-        if (cal_model_find_bad_quaternion(e->model, row + CAL_ROW_HEAD)) return false;
+        sound = is_head_sound(e, row, times[0]) &&
+                cal_all_finite(row + CAL_ROW_HEAD, e->model->q_count + e->model->v_count) &&
+                !cal_model_find_bad_quaternion(e->model, row + CAL_ROW_HEAD);
+        if (sound && !are_simulations(e) && i >= e->first && i < e->end)
+            sound = e->ops->is_sound(e, r->images + (size_t)(i - e->first) * size, row);
     }
-    return are_simulations(e) || e->ops->is_sound(e, r->images);
+    return sound;
 }
 
 // --- Images --------------------------------------------------------------------------------------------------------------
@@ -300,7 +312,7 @@ static cal_status read_all(cal_checkpoint_buffer* words, const cal_ensemble* e, 
     cal_free(slice);
     const cal_status read = cal_checkpoint_buffer_check(words, error);
     if (read) return read;
-    if (!status && !(isfinite(times[0]) && times[1] >= 0.0 && are_sound(e, r))) status = CAL_BAD_ARGUMENT;
+    if (!status && !are_sound(e, r, times)) status = CAL_BAD_ARGUMENT;
     status = cal_ensemble_agree(e, status);
     if (status == CAL_BAD_ARGUMENT)
         return cal_fail(error, status, CAL_FROM_FILE "holds numbers that no ensemble has", path);

@@ -4,7 +4,6 @@
 // frame by frame.
 #include "record/glb.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "record/glb.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

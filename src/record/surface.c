@@ -2,7 +2,6 @@
 #include "record/surface.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "math/vector.h"

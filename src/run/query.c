@@ -29,10 +29,3 @@ cal_status cal_query_look(cal_query* query, const double* q, const double* v, do
     if (!status && energy) status = cal_state_get(query->state, CAL_ENERGY, energy);
     return status;
 }
-
-cal_status cal_query_hash(cal_query* query, double time, const double* q, const double* v, uint64_t* hash) {
-    const cal_status status = set(query, q, v);
-    cal_state_set_time(query->state, time);
-    *hash = cal_state_hash(query->state);
-    return status;
-}

@@ -1,4 +1,4 @@
-// Poses, energy and hash of a model at q and v, for runs that keep only these.
+// Poses and energy of a model at q and v, for runs that keep only these.
 #pragma once
 #include "calder/calder.h"
 
@@ -13,4 +13,3 @@ cal_status cal_query_create(cal_query* query, const cal_model* model, cal_error*
 void cal_query_release(cal_query* query);
 // poses and energy may be NULL.
 cal_status cal_query_look(cal_query* query, const double* q, const double* v, double* poses, double energy[2]);
-cal_status cal_query_hash(cal_query* query, double time, const double* q, const double* v, uint64_t* hash);

@@ -93,3 +93,7 @@ bool cal_run_model_shapes(const cal_run* run, cal_shape_visitor* visit, void* us
 // The facts about its size, and who computes.
 void cal_run_report_model(cal_facts* report, const cal_model* model);
 void cal_run_report_machine(cal_facts* report, const cal_machine* machine, int processors);
+// What its constraints did, where there are some. form: how they are held; NULL: that is the caller's.
+void cal_run_report_constraints(cal_sim* sim, const char* form, cal_facts* report);
+// Singular positions that were passed: how many, and those that changed the energy most.
+void cal_run_report_singular(cal_sim* sim, cal_facts* report);

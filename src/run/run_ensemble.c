@@ -232,9 +232,9 @@ cal_status cal_run_create_ensemble(const cal_model* model, const cal_run_ensembl
     if (!model || !out)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_ensemble: model and out must not be NULL");
     *out = NULL;
-    if (!model || !def || def->cookie != COOKIE)
+    if (!def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "an ensemble needs a model, and a definition that comes from cal_default_run_ensemble_def()");
+                        "an ensemble needs a definition that comes from cal_default_run_ensemble_def()");
     const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
     ensemble_run* r = cal_allocate(1, sizeof *r);
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");

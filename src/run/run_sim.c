@@ -328,52 +328,6 @@ static void describe(cal_run* run, int body, FILE* file) {
     cal_inspector_describe(&r->inspector, body, now_q, now_v, hand.body == body ? hand.force : none, file);
 }
 
-static void report_constraints(const sim_run* r, cal_facts* report) {
-    cal_constraint_report c;
-    if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
-    if (r->owns) cal_facts_text(report, "constraint_form", r->form);
-    cal_facts_integer(report, "constraint_rows", c.rows);
-    cal_facts_integer(report, "rank", c.rank);
-    cal_facts_integer(report, "redundant_rows", c.rows - c.rank);
-    cal_facts_number(report, "constraint_max", c.error_max);
-    cal_facts_number(report, "constraint_rms", c.error_rms);
-    cal_facts_number(report, "constraint_error", c.error);
-    cal_facts_number(report, "constraint_speed", c.speed);
-    cal_facts_line(report, "constraints", "%d row%s, %d independent; error at most %.2e, root mean square %.2e", c.rows,
-                   c.rows == 1 ? "" : "s", c.rank, c.error_max, c.error_rms);
-    cal_facts_integer(report, "constraints_waiting", c.waiting);
-    cal_facts_integer(report, "constraints_caught", c.caught);
-    if (c.caught > 0) cal_facts_number(report, "caught_time", c.caught_time);
-    if (c.caught > 0) cal_facts_line(report, "caught", "%d, the last one at t = %.9g s", c.caught, c.caught_time);
-    if (c.waiting > 0) cal_facts_line(report, "waiting", "%d for a gap that has not closed", c.waiting);
-}
-
-// Singular positions that were passed: how many, and those that changed the energy most.
-static void report_singular(const sim_run* r, cal_facts* report) {
-    cal_constraint_report c;
-    if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
-    double times[CAL_SINGULAR_SHOWN] = {0.0}, conditions[CAL_SINGULAR_SHOWN] = {0.0},
-           energies[CAL_SINGULAR_SHOWN] = {0.0};
-    const int shown = c.singular_count < CAL_SINGULAR_SHOWN ? c.singular_count : CAL_SINGULAR_SHOWN;
-    int steps = 0;
-    for (int i = 0; i < shown; i++) {
-        times[i] = c.singular[i].time;
-        conditions[i] = c.singular[i].condition;
-        energies[i] = c.singular[i].energy;
-        steps += c.singular[i].steps;
-    }
-    cal_facts_integer(report, "singular_positions", c.singular_count);
-    cal_facts_integer(report, "singular_steps", steps);
-    cal_facts_numbers(report, "singular_times", times, shown);
-    cal_facts_numbers(report, "singular_conditions", conditions, shown);
-    cal_facts_numbers(report, "singular_energies", energies, shown);
-    if (shown == 0) return;
-    cal_facts_line(report, "singular",
-                   "%d position%s passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
-                   c.singular_count, c.singular_count == 1 ? "" : "s", times[0], conditions[0], energies[0],
-                   steps > 0 ? "; the solver was helped over some" : "");
-}
-
 static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_facts* report) {
     const cal_machine* machine = r->machine ? r->machine : r->def.sim.machine;
     const int used = cal_sim_processors(r->sim);
@@ -395,22 +349,22 @@ static void report(cal_run* run, cal_facts* report) {
     cal_sim_report s;
     cal_sim_get_report(r->sim, &s);
     const double rate = s.time > 0 ? (double)s.evaluations / s.time : 0;
+    const char* form = r->owns ? r->form : NULL;
     cal_run_report_model(report, run->model);
+    if (r->owns) report_settings(r, &s, report);
     if (has_events(r)) {
-        if (r->owns) report_settings(r, &s, report);
         cal_run_report_events(cal_sim_world(r->sim), report);
-        report_constraints(r, report);
+        cal_run_report_constraints(r->sim, form, report);
         return;
     }
-    if (r->owns) report_settings(r, &s, report);
     cal_facts_integer(report, "steps", s.steps);
     cal_facts_integer(report, "rejected", s.rejected);
     cal_facts_line(report, "steps", "%lld, and %lld rejected", (long long)s.steps, (long long)s.rejected);
     cal_facts_integer(report, "evaluations", s.evaluations);
     cal_facts_number(report, "evaluations_per_second", rate);
     cal_facts_line(report, "evaluations", "%lld, %.4g per simulated second", (long long)s.evaluations, rate);
-    report_constraints(r, report);
-    report_singular(r, report);
+    cal_run_report_constraints(r->sim, form, report);
+    cal_run_report_singular(r->sim, report);
 }
 
 // --- Changing it ----------------------------------------------------------------------------------------------------------------
@@ -482,24 +436,18 @@ static cal_status check(cal_run* run, double* residual, int* body) {
     return cal_sim_check(((sim_run*)run)->sim, residual, body);
 }
 
-static cal_status start_activations(sim_run* r, cal_error* error) {
-    const int count = cal_model_actuator_count(r->base.model);
-    if (count == 0) return CAL_OK;
-    double* activations = cal_allocate((size_t)count, sizeof *activations);
-    if (!activations) return cal_fail(error, CAL_NO_MEMORY, "no memory for activations");
-    cal_model_initial_activations(r->base.model, activations);
-    const cal_status status = cal_sim_set_activations(r->sim, activations, error);
-    cal_free(activations);
-    return status;
-}
-
-// Those of another simulation.
+// Those of another simulation; NULL: the model's start.
 static cal_status take_activations(cal_sim* sim, const cal_sim* from, cal_error* error) {
-    const int count = cal_model_actuator_count(cal_sim_model(sim));
+    const cal_model* model = cal_sim_model(sim);
+    const int count = cal_model_actuator_count(model);
     if (count == 0) return CAL_OK;
     double* activations = cal_allocate((size_t)count, sizeof *activations);
     if (!activations) return cal_fail(error, CAL_NO_MEMORY, "no memory for activations");
-    cal_status status = cal_sim_get_activations(from, activations);
+    cal_status status = CAL_OK;
+    if (from)
+        status = cal_sim_get_activations(from, activations);
+    else
+        cal_model_initial_activations(model, activations);
     if (!status) status = cal_sim_set_activations(sim, activations, error);
     cal_free(activations);
     return status;
@@ -509,7 +457,7 @@ static cal_status reset(cal_run* run, cal_error* error) {
     sim_run* r = (sim_run*)run;
     char note[256];
     cal_status status = cal_sim_set(r->sim, 0, r->start, r->start + cal_model_q_count(run->model), error);
-    if (!status) status = start_activations(r, error);
+    if (!status) status = take_activations(r->sim, NULL, error);
     mark(r);
     return status ? status : begin(run, r->projects, note, sizeof note, error);
 }
@@ -661,9 +609,8 @@ cal_run_sim_def cal_default_run_sim_def(void) {
 cal_status cal_run_create_sim(const cal_model* model, const cal_run_sim_def* def, cal_run** out, cal_error* error) {
     if (!model || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_sim: model and out must not be NULL");
     *out = NULL;
-    if (!model || !def || def->cookie != COOKIE)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a run needs a model, and a definition that comes from cal_default_run_sim_def()");
+    if (!def || def->cookie != COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a run needs a definition that comes from cal_default_run_sim_def()");
     const cal_sim_def* s = &def->sim;
     const size_t joints = (size_t)cal_model_joint_count(model);
     sim_run* r;

@@ -4,7 +4,6 @@
 // axis turns about the vertical with `turn`: for turn = 0 and tilt = 0 it rolls straight, and a leaning one rolls in circles.
 #include "model/angle.h"
 #include "scenes/linkage.h"
-#include <string.h>
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     NUMBER(radius, 0.5, 0.001, 1000, "m")                                                                              \

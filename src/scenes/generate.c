@@ -2,18 +2,10 @@
 #include "scenes/generate.h"
 #include "base/number_text.h"
 #include "model/symmetric.h"
-#include <stdlib.h>
 #include <string.h>
 
-static const cal_generator* const generators[] = {
-    &cal_generator_mobile,      &cal_generator_chain,    &cal_generator_tree,         &cal_generator_pendulum,
-    &cal_generator_stickman,    &cal_generator_figure,   &cal_generator_humanoid,     &cal_generator_random,
-    &cal_generator_rail,        &cal_generator_cart,     &cal_generator_fivebar,      &cal_generator_fourbar,
-    &cal_generator_slidercrank, &cal_generator_bricard,  &cal_generator_rolling_disk, &cal_generator_ring,
-    &cal_generator_andrews,     &cal_generator_governor, &cal_generator_scissor,      &cal_generator_tower,
-    &cal_generator_bennett,     &cal_generator_sarrus,   &cal_generator_delta,        &cal_generator_track,
-    &cal_generator_net,
-};
+#define GENERATOR(name) &cal_generator_##name,
+static const cal_generator* const generators[] = {CAL_GENERATORS(GENERATOR)};
 enum { GENERATOR_COUNT = sizeof generators / sizeof generators[0] };
 
 const char* cal_generator_name(int index) {

@@ -47,12 +47,15 @@ enum { CAL_MAX_PARAMETERS = 16 };
     const cal_generator cal_generator_##NAME = {#NAME, SUMMARY LIST(CAL_TEXT_RANGE, CAL_TEXT_RANGE, CAL_TEXT_CHOICE),  \
                                                 parameters, parameter_count, build};
 
-extern const cal_generator cal_generator_mobile, cal_generator_chain, cal_generator_tree, cal_generator_pendulum,
-    cal_generator_stickman, cal_generator_figure, cal_generator_humanoid, cal_generator_random, cal_generator_rail,
-    cal_generator_cart, cal_generator_fivebar, cal_generator_fourbar, cal_generator_slidercrank, cal_generator_bricard,
-    cal_generator_rolling_disk, cal_generator_ring, cal_generator_andrews, cal_generator_governor,
-    cal_generator_scissor, cal_generator_tower, cal_generator_bennett, cal_generator_sarrus, cal_generator_delta,
-    cal_generator_track, cal_generator_net;
+// All generators, in the order in which they are listed.
+#define CAL_GENERATORS(X)                                                                                              \
+    X(mobile)                                                                                                          \
+    X(chain)                                                                                                           \
+    X(tree) X(pendulum) X(stickman) X(figure) X(humanoid) X(random) X(rail) X(cart) X(fivebar) X(fourbar)              \
+        X(slidercrank) X(bricard) X(rolling_disk) X(ring) X(andrews) X(governor) X(scissor) X(tower) X(bennett)        \
+            X(sarrus) X(delta) X(track) X(net)
+#define CAL_DECLARE_GENERATOR(name) extern const cal_generator cal_generator_##name;
+CAL_GENERATORS(CAL_DECLARE_GENERATOR)
 
 // Reads "key=value,key=value" into values, with the fallbacks for what is not given. Of the generator, the name and the
 // parameters are used.

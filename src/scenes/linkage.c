@@ -1,6 +1,5 @@
 // Rods, hinges and loops for generators of mechanisms.
 #include "scenes/linkage.h"
-#include <stdio.h>
 #include <string.h>
 
 const double cal_axis_x[3] = {1.0, 0.0, 0.0}, cal_axis_y[3] = {0.0, 1.0, 0.0}, cal_axis_z[3] = {0.0, 0.0, 1.0};

@@ -1,7 +1,6 @@
 // A ring of rods that hangs by one of its corners: a regular polygon at the start, cut at that corner, and closed there.
 #include "model/angle.h"
 #include "scenes/linkage.h"
-#include <string.h>
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     INTEGER(n, 12, 3, 10000000, "rods")                                                                                \

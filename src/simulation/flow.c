@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/energy.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/share.h"
 #include "simulation/state/graph.h"

@@ -18,7 +18,6 @@
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
 #include <limits.h>
-#include <string.h>
 
 // A body's list of shapes begins with the one that was added last.
 static cal_shape_def* shape_in_world(const cal_import* m, int shape) {

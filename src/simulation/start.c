@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
-#include "simulation/event/callbacks.h"
 #include "simulation/members.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"

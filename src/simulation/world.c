@@ -10,7 +10,6 @@
 #include "simulation/contact/group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/energy.h"
-#include "simulation/event/callbacks.h"
 #include "simulation/flow.h"
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"

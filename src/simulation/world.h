@@ -28,7 +28,6 @@ struct cal_world {
     cal_world_def def;
     cal_sim_def systems; // how multibodies are advanced; its names are in system_names
     char system_names[CAL_SYSTEM_NAMES][16];
-    char group_name[32];
     const struct cal_group_ops* group_ops;
     struct cal_sim_body* bodies;
     int body_count, body_capacity; // places, also of bodies that were removed

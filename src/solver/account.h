@@ -26,6 +26,7 @@
 #include "solver/flows.h"
 
 // Only words, since checkpoints hold them. Zero: it has not begun.
+enum { CAL_ACCOUNT_NONE = -1 }; // none is kept: the motion comes from where flows are not followed
 typedef struct cal_account {
     int64_t begun;
     double start;         // kinetic and potential energy

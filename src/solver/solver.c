@@ -7,24 +7,21 @@
 #include "pass/pass.h"
 #include <string.h>
 
-static const cal_solver_ops* const solvers[] = {
-    &cal_solver_gear, &cal_solver_iec,      &cal_solver_rki, &cal_solver_rkg,   &cal_solver_rkf,
-    &cal_solver_rkck, &cal_solver_implicit, &cal_solver_rk4, &cal_solver_euler,
-};
+#define SOLVER(name) &cal_solver_##name,
+static const cal_solver_ops* const solvers[] = {CAL_SOLVERS(SOLVER)};
+enum { SOLVER_COUNT = sizeof solvers / sizeof solvers[0] };
 
 const cal_solver_ops* cal_find_solver(const char* name) {
     if (strcmp(name, "auto") == 0) return &cal_solver_gear;
-    for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
+    for (int i = 0; i < SOLVER_COUNT; i++)
         if (strcmp(solvers[i]->name, name) == 0) return solvers[i];
     return NULL;
 }
 
-static const char* const names[] = {"auto", "gear",     "iec", "rki",   "rkg", "rkf",
-                                    "rkck", "implicit", "rk4", "euler", "bdf"};
-
 const char* cal_solver_name(int index) {
-    const int count = (int)(sizeof names / sizeof names[0]) - (cal_bdf_available() ? 0 : 1);
-    return index >= 0 && index < count ? names[index] : NULL;
+    if (index == 0) return "auto";
+    if (index > 0 && index <= SOLVER_COUNT) return solvers[index - 1]->name;
+    return index == SOLVER_COUNT + 1 && cal_bdf_available() ? "bdf" : NULL;
 }
 
 const char* cal_solver_help(const char* name) {

@@ -2,10 +2,12 @@
 #pragma once
 #include "pass/solver_ops.h"
 
-extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal_solver_rkg, cal_solver_rkf,
-    cal_solver_rkck, cal_solver_implicit, cal_solver_rk4, cal_solver_euler;
+// All solvers but BDF (bdf.h), in the order in which they are listed.
+#define CAL_SOLVERS(X) X(gear) X(iec) X(rki) X(rkg) X(rkf) X(rkck) X(implicit) X(rk4) X(euler)
+#define CAL_DECLARE_SOLVER(name) extern const cal_solver_ops cal_solver_##name;
+CAL_SOLVERS(CAL_DECLARE_SOLVER)
 
-// NULL when there is none of that name (BDF is not one of these: bdf.h).
+// NULL when there is none of that name.
 const cal_solver_ops* cal_find_solver(const char* name);
 
 // Whether a solver (NULL: BDF) goes with an algorithm.

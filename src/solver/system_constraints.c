@@ -137,8 +137,7 @@ static cal_status add_joint_forces(cal_system* system, bool implicit, const doub
     if (system->constraints->moved)
         system->moved = cal_constraints_motion_power(system->constraints,
                                                      implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0);
-    if (!status && system->projects && !system->minimal && !implicit)
-        status = cal_system_interpolate_singular(system, system->state->time);
+    if (!status && system->projects && !implicit) status = cal_system_interpolate_singular(system, system->state->time);
     if (status) return status;
     for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];
     system->held = true;

@@ -175,6 +175,10 @@ cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, c
 const double* cal_system_inputs(cal_system* system, double time);
 // Asks the user's callback for the forces at q and v: changed_tau and changed_control, and pushes on the state.
 void cal_system_call_back(cal_system* system, cal_state* state, double time, const double* q, const double* v);
+// What depends on q and v as a whole, at the state's y: the callback's forces, then the constraints', and what pushes do.
+cal_status cal_system_apply_motion_forces(cal_system* system);
+// What a callback gave that is not finite, for an error; false: all is.
+bool cal_system_find_bad_force(const cal_system* system, char* text, size_t capacity);
 
 cal_bdf_function cal_system_evaluate_bdf; // the user is the system
 // BDF counts since it was made: from now on, on top of a report.

@@ -2,13 +2,11 @@
 //
 // Passes sum up what joint forces do. What all processors know beside that is added here: constraints, whose forces are among the
 // joints', and pushes.
-#include "base/error.h"
 #include "base/memory.h"
 #include "math/power.h"
 #include "base/random.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
-#include "pass/joint_power.h"
 #include "solver/system_data.h"
 #include <math.h>
 #include <string.h>
@@ -290,6 +288,7 @@ cal_status cal_system_begin_account(cal_system* system) {
 cal_status cal_system_balance(cal_system* system, cal_energy_balance* out) {
     cal_reading now;
     if (!out) return CAL_BAD_ARGUMENT;
+    if (system->account.begun == CAL_ACCOUNT_NONE) return CAL_NOT_AVAILABLE;
     cal_status status = cal_system_begin_account(system);
     if (!status) status = read_now(system, &now);
     if (!status) cal_account_read(&system->account, &now, out);

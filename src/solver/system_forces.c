@@ -1,6 +1,5 @@
 // Accelerations at the system's time, and what joints carry: with these, Newton and Euler's equations from the leaves to
 // the ground.
-#include "base/error.h"
 #include "machine/machine.h"
 #include "pass/body_frames.h"
 #include "solver/system_data.h"

@@ -33,9 +33,13 @@ cal_status cal_system_explain_form(const cal_system* system, cal_error* error) {
 
 cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau) {
     const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
-    if (system->minimal)
-        return cal_minimal_hold(system->minimal, system->constraints, q, v, qdd, system->law, system->def.gain, shift,
-                                tau);
+    if (system->minimal) {
+        const cal_status status = cal_minimal_hold(system->minimal, system->constraints, q, v, qdd, system->law,
+                                                   system->def.gain, shift, tau);
+        // How near a singular position is.
+        if (!status && system->projects) (void)cal_constraints_rank(system->constraints);
+        return status;
+    }
     cal_constraints_hold(system->constraints, q, v, qdd, system->law, system->def.gain, shift, tau);
     return CAL_OK;
 }

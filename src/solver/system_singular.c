@@ -382,7 +382,6 @@ bool cal_system_stuck(cal_system* system, cal_status status) {
     const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
     // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
     return (status || system->attempts > CAL_MOST_ATTEMPTS) && system->singularities < MOST_HOPS && !limited &&
-           !system->minimal &&
            (system->passage.near || system->passage.open ||
             cal_constraints_distance(system->constraints) < CAL_WIDEST_ZONE);
 }

@@ -1,5 +1,4 @@
 // What the processors of a system's machine have sent each other.
-#include "pass/sums.h"
 #include "solver/system_data.h"
 
 cal_status cal_system_traffic(const cal_system* system, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted) {

@@ -10,7 +10,6 @@
 #include "solver/system_data.h"
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum { MOST_TURNS = 200, NAME = 80 };
 

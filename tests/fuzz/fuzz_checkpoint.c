@@ -1,5 +1,5 @@
-// Checkpoints from anywhere, with a checksum that fits: the first byte says of which simulation, and the rest is what is changed in
-// its checkpoint. What is taken must be a simulation that goes on, or fails in a clean way; what is refused changes nothing.
+// Checkpoints from anywhere, with a checksum that fits: the first byte says of which simulation or ensemble, and the rest is what is changed
+// in its checkpoint. What is taken must be a simulation that goes on, or fails in a clean way; what is refused changes nothing.
 #include "base/hash.h"
 #include "calder/calder.h"
 #include "calder/calder_read.h"
@@ -39,6 +39,7 @@ static const struct {
     double time;
     const char *algorithm, *form;
     int slow_band;
+    int count; // of an ensemble's instances: side by side in lanes, by turns, and as simulations of their own
 } kinds[] = {
     {.name = "chain:n=2", .solver = "gear", .time = 0.02},
     {.name = "chain:n=2", .solver = "rkf", .time = 0.02},
@@ -60,8 +61,36 @@ static const struct {
     {.name = loop_on_floor, .solver = "auto", .contact = true, .time = 0.02},
     {.name = "stack:kind=wall,n=2", .solver = NULL, .contact = true, .time = 0.1},
     {.name = "cars:cars=1,rows=1,sides=6", .solver = NULL, .contact = true, .time = 0.1},
+    {.name = "chain:n=2,damping=0.2", .solver = "rk4", .time = 0.0205, .count = 3},
+    {.name = "chain:n=2,joint=ball", .solver = "euler", .time = 0.0205, .count = 3},
+    {.name = muscles, .solver = "gear", .time = 0.02, .count = 3},
+    {.name = "fivebar", .solver = "rk4", .time = 0.02, .count = 3},
+    {.name = loop_on_floor, .solver = "auto", .contact = true, .time = 0.02, .count = 2},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], LARGEST = 1 << 20, MOST_LOOKS = 500000, NOT_PUSHED = 10 };
+
+// What a checkpoint is of: one of the two.
+typedef struct subject {
+    cal_model* model;
+    cal_sim* sim;
+    cal_ensemble* ensemble;
+} subject;
+
+static void close_subject(subject* s) {
+    cal_sim_destroy(s->sim);
+    cal_ensemble_destroy(s->ensemble);
+    cal_model_destroy(s->model);
+}
+static cal_status advance(const subject* s, double time, cal_error* error) {
+    return s->ensemble ? cal_ensemble_advance(s->ensemble, time, error) : cal_sim_advance(s->sim, time, error);
+}
+static cal_status load(const subject* s, const char* path, cal_error* error) {
+    return s->ensemble ? cal_ensemble_load(s->ensemble, path, error) : cal_sim_load(s->sim, path, error);
+}
+static uint64_t hash_of(const subject* s) {
+    return s->ensemble ? cal_ensemble_hash(s->ensemble) : cal_sim_hash(s->sim);
+}
+static double time_of(const subject* s) { return s->ensemble ? cal_ensemble_time(s->ensemble) : cal_sim_time(s->sim); }
 
 static cal_sim* open_scene(const char* name) {
     const cal_world_def def = cal_default_world_def();
@@ -73,10 +102,11 @@ static cal_sim* open_scene(const char* name) {
     return sim;
 }
 
-static cal_sim* open_sim(int kind, cal_model** model) {
+static subject open_subject(int kind) {
+    cal_ensemble_def many = cal_default_ensemble_def();
     cal_sim_def def = cal_default_sim_def();
-    cal_sim* sim = NULL;
-    if (kinds[kind].solver == NULL) return open_scene(kinds[kind].name);
+    subject s = {0};
+    if (kinds[kind].solver == NULL) return (subject){.sim = open_scene(kinds[kind].name)};
     def.solver = kinds[kind].solver;
     def.contact = kinds[kind].contact;
     def.evaluation_limit = kinds[kind].contact && kind >= NOT_PUSHED ? 3000 : 200;
@@ -84,29 +114,40 @@ static cal_sim* open_sim(int kind, cal_model** model) {
     if (kinds[kind].form) def.constraint_form = kinds[kind].form;
     def.slow_band = kinds[kind].slow_band;
     const char* name = kinds[kind].name;
-    if ((name[0] == '<' ? cal_model_read_memory(name, strlen(name), "kind.xml", NULL, model, NULL, NULL)
-                        : cal_model_generate(name, model, NULL)) != CAL_OK)
+    if ((name[0] == '<' ? cal_model_read_memory(name, strlen(name), "kind.xml", NULL, &s.model, NULL, NULL)
+                        : cal_model_generate(name, &s.model, NULL)) != CAL_OK)
         abort();
-    if (cal_sim_create(*model, &def, &sim, NULL) != CAL_OK) {
-        def.solver = "gear"; // left out of this build
-        if (cal_sim_create(*model, &def, &sim, NULL) != CAL_OK) abort();
+    if (kinds[kind].count > 0) {
+        if (def.solver[0] == 'r' || def.solver[0] == 'e') def.evaluation_limit = 0; // lanes have none
+        many.count = kinds[kind].count;
+        many.spread = 1e-3;
+        many.account = true;
+        many.sim = def;
+        if (cal_ensemble_create_def(s.model, &many, &s.ensemble, NULL) != CAL_OK) abort();
+        return s;
     }
-    return sim;
+    if (cal_sim_create(s.model, &def, &s.sim, NULL) != CAL_OK) {
+        def.solver = "gear"; // left out of this build
+        if (cal_sim_create(s.model, &def, &s.sim, NULL) != CAL_OK) abort();
+    }
+    return s;
 }
 
-// A checkpoint of a simulation of a kind; returns its size. What is pushed and driven is in it, but for the kinds that files of the corpus
-// name words of.
-static size_t save(cal_sim* sim, int kind, uint8_t* out) {
-    const char* path = fuzz_file(out, 0);
-    const cal_model* model = cal_sim_model(sim);
-    const double time = kinds[kind].time;
+static bool push_and_drive(const subject* s) {
     static const double force[3] = {0.1, 0, 0.2}, control[8] = {0.5, 0.5};
-    if (model && kind >= NOT_PUSHED &&
-        (cal_sim_push(sim, cal_model_body_count(model) - 1, force, NULL, NULL) != CAL_OK ||
-         cal_sim_drive(sim, NULL, control, NULL) != CAL_OK))
-        abort();
+    if (s->ensemble) return cal_ensemble_drive(s->ensemble, 1, NULL, control, NULL) == CAL_OK;
+    return cal_sim_push(s->sim, cal_model_body_count(s->model) - 1, force, NULL, NULL) == CAL_OK &&
+           cal_sim_drive(s->sim, NULL, control, NULL) == CAL_OK;
+}
+
+// A checkpoint of a subject of a kind; returns its size. What is pushed and driven is in it, but for the kinds that files of the corpus
+// name words of.
+static size_t save(const subject* s, int kind, uint8_t* out) {
+    const char* path = fuzz_file(out, 0);
+    if (s->model && kind >= NOT_PUSHED && !push_and_drive(s)) abort();
     cal_error error;
-    if (cal_sim_advance(sim, time, &error) != CAL_OK || cal_sim_save(sim, path, &error) != CAL_OK)
+    if (advance(s, kinds[kind].time, &error) != CAL_OK ||
+        (s->ensemble ? cal_ensemble_save(s->ensemble, path, &error) : cal_sim_save(s->sim, path, &error)) != CAL_OK)
         fprintf(stderr, "%s\n", error.text), abort();
     FILE* file = fopen(path, "rb");
     const size_t size = file ? fread(out, 1, LARGEST, file) : 0;
@@ -149,9 +190,31 @@ static void expect_numbers(const double* numbers, int count, const char* what) {
         if (!isfinite(numbers[i])) fprintf(stderr, "number %d of %s is %g\n", i, what, numbers[i]), abort();
 }
 
+// Of each instance, and what is said of all together.
+static void expect_finite_instances(const subject* s) {
+    double q[64], v[64];
+    cal_ensemble_report report;
+    cal_energy_balance balance;
+    for (int i = 0; i < cal_ensemble_count(s->ensemble); i++) {
+        if (cal_ensemble_get(s->ensemble, i, q, v) != CAL_OK) abort();
+        expect_numbers(q, cal_model_q_count(s->model), "q");
+        expect_numbers(v, cal_model_v_count(s->model), "v");
+        if (cal_ensemble_balance(s->ensemble, i, &balance) == CAL_OK && balance.exploded && !balance.flows &&
+            balance.exchanged < 0)
+            abort();
+    }
+    cal_ensemble_get_report(s->ensemble, &report);
+    if (report.steps < 0 || report.evaluations < 0) abort();
+}
+
 // What went well has numbers, or says that its energy is none.
-static void expect_finite(cal_sim* sim) {
-    const cal_model* model = cal_sim_model(sim);
+static void expect_finite(const subject* s) {
+    cal_sim* sim = s->sim;
+    const cal_model* model = s->model;
+    if (s->ensemble) {
+        expect_finite_instances(s);
+        return;
+    }
     if (model) {
         expect_numbers(cal_sim_q(sim), cal_model_q_count(model), "q");
         expect_numbers(cal_sim_v(sim), cal_model_v_count(model), "v");
@@ -174,8 +237,9 @@ static void expect_finite(cal_sim* sim) {
     }
 }
 
-static int64_t count_looks(cal_world* world) {
+static int64_t count_looks(const subject* s) {
     cal_world_report report = {0};
+    cal_world* world = s->sim ? cal_sim_world(s->sim) : NULL;
     if (world != NULL) cal_world_get_report(world, &report);
     return report.checks;
 }
@@ -187,14 +251,12 @@ static size_t checkpoint_of(int kind, uint8_t* out) {
         size_t size;
     } kept[KINDS];
     if (kept[kind].bytes == NULL) {
-        cal_model* model = NULL;
-        cal_sim* sim = open_sim(kind, &model);
-        kept[kind].size = save(sim, kind, out);
+        subject s = open_subject(kind);
+        kept[kind].size = save(&s, kind, out);
         kept[kind].bytes = malloc(kept[kind].size);
         if (kept[kind].bytes == NULL) abort();
         memcpy(kept[kind].bytes, out, kept[kind].size);
-        cal_sim_destroy(sim);
-        cal_model_destroy(model);
+        close_subject(&s);
     }
     memcpy(out, kept[kind].bytes, kept[kind].size);
     return kept[kind].size;
@@ -204,28 +266,25 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     if (count < 1) return 0;
     static uint8_t file[LARGEST];
     const int kind = bytes[0] % KINDS;
-    cal_model* model = NULL;
     cal_error error;
     fuzz_limit_memory((size_t)64 << 20);
-    cal_sim* sim = open_sim(kind, &model);
+    subject s = open_subject(kind);
     const size_t size = checkpoint_of(kind, file), words = patch(bytes + 1, count - 1, file, size / 8 - 2);
-    const uint64_t sum = cal_hash_bytes(CAL_HASH_START, file, 8 + 8 * words), before = cal_sim_hash(sim);
+    const uint64_t sum = cal_hash_bytes(CAL_HASH_START, file, 8 + 8 * words), before = hash_of(&s);
     for (int k = 0; k < 8; k++) file[8 + 8 * words + (size_t)k] = (uint8_t)(sum >> 8 * k);
-    if (cal_sim_load(sim, fuzz_file(file, 16 + 8 * words), &error) != CAL_OK) {
-        if (cal_sim_hash(sim) != before)
-            fprintf(stderr, "%s\n", error.text), abort(); // what is refused changes nothing
+    if (load(&s, fuzz_file(file, 16 + 8 * words), &error) != CAL_OK) {
+        if (hash_of(&s) != before) fprintf(stderr, "%s\n", error.text), abort(); // what is refused changes nothing
     } else {
-        const double time = cal_sim_time(sim);
-        const int64_t looks = count_looks(cal_sim_world(sim)); // as the file says
+        const double time = time_of(&s);
+        const int64_t looks = count_looks(&s); // as the file says
         if (!isfinite(time)) fprintf(stderr, "time %g\n", time), abort();
-        // What was made fast has many impacts on its way.
-        const double further = kinds[kind].contact ? 1e-5 : 1e-3;
-        if (cal_sim_advance(sim, time + further * (1 + fabs(time)), &error) == CAL_OK) expect_finite(sim);
+        // What was made fast has many impacts on its way, and fixed steps have no limit.
+        const double further = kinds[kind].contact ? 1e-5 : 1e-3, scale = kinds[kind].count ? 1 : 1 + fabs(time);
+        if (advance(&s, time + further * scale, &error) == CAL_OK) expect_finite(&s);
         // A search that cannot come to an end notices it long before it has looked as often as it may.
-        const int64_t more = count_looks(cal_sim_world(sim)) - looks;
+        const int64_t more = count_looks(&s) - looks;
         if (more > MOST_LOOKS) fprintf(stderr, "%lld looks\n", (long long)more), abort();
     }
-    cal_sim_destroy(sim);
-    cal_model_destroy(model);
+    close_subject(&s);
     return 0;
 }

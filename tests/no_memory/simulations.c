@@ -259,12 +259,14 @@ static cal_status many(campaign* c, const char* specification, const char* solve
     cal_energy_balance balance;
     cal_threads_def threads = cal_default_threads_def();
     threads.workers = 2;
-    DO(cal_model_generate(specification, &model, &c->error));
+    char path[256];
+    cal_campaign_path(c, "ensemble", path);
+    DO(cal_campaign_model(c, specification, &model));
     DO(cal_machine_threads(&threads, &machine, &c->error));
     cal_ensemble_def def = cal_default_ensemble_def();
     def.count = 5;
     def.sim.solver = solver;
-    def.sim.contact = false;
+    def.sim.contact = specification == cal_campaign_pile;
     def.account = true;
     def.machine = machine;
     def.spread = 0.001;
@@ -277,6 +279,9 @@ static cal_status many(campaign* c, const char* specification, const char* solve
     DO(cal_ensemble_energy(ensemble, 1, &kinetic, &potential));
     DO(cal_ensemble_balance(ensemble, 1, &balance));
     DO(cal_ensemble_poses(ensemble, 1, poses));
+    DO(cal_ensemble_save(ensemble, path, &c->error));
+    DO_OR_END(cal_ensemble_advance(ensemble, 0.015, &c->error));
+    DO(cal_ensemble_load(ensemble, path, &c->error));
     DO_OR_END(cal_ensemble_advance(ensemble, 0.02, &c->error));
     const uint64_t hash = cal_ensemble_hash(ensemble);
     cal_note(c, &hash, sizeof hash);
@@ -300,6 +305,9 @@ end:
 
 static cal_status lanes(campaign* c) { return many(c, "mobile:s=1,l=2,o=3", "rk4"); }
 static cal_status instances(campaign* c) { return many(c, "fivebar", "gear"); }
+#ifdef CALDER_HAVE_EXPAT
+static cal_status touching_instances(campaign* c) { return many(c, cal_campaign_pile, "auto"); }
+#endif
 
 static cal_status randomized(campaign* c) {
     cal_status status = CAL_OK;
@@ -326,6 +334,7 @@ const named_scenario cal_sim_scenarios[] = {{"solvers", solvers},
 #ifdef CALDER_HAVE_EXPAT
                                             {"images in contact", touching_images},
                                             {"contact", touching},
+                                            {"ensemble in contact", touching_instances},
                                             {"every kind of sensor", sensors},
 #endif
                                             {"ensemble in lanes", lanes},

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 20000, SPINS_WHEN_CROWDED = 8 };
+// How often one looks before its own messages get on.
+enum { LOOKS_PER_PROGRESS = 256 };
 // Numbers that are asked for ahead: while they are read, processors see that more follow.
 enum { FETCHED = 1024 };
 
@@ -20,6 +22,7 @@ typedef struct place {
 } place;
 
 struct cal_shared_window {
+    MPI_Comm comm;
     MPI_Win window;
     place** places; // of all ranks, as this one sees them
     int rank, ranks, patience;
@@ -79,6 +82,7 @@ cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
     int able = same_host(comm);
     cal_shared_window* board = able ? cal_allocate(1, sizeof *board) : NULL;
     if (board) {
+        board->comm = comm;
         board->window = MPI_WIN_NULL;
         MPI_Comm_rank(comm, &board->rank);
         MPI_Comm_size(comm, &board->ranks);
@@ -106,9 +110,20 @@ cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
     return NULL;
 }
 
+// A message that was sent and not waited for may need its sender: MPI sends what is left of it while something is asked of MPI, and who is waited
+// for here may wait for that message. What is asked for is a message to oneself, which there never is: one that is there would be the answer
+// without more ado.
+static void let_messages_travel(const cal_shared_window* board) {
+    int there;
+    MPI_Iprobe(board->rank, 0, board->comm, &there, MPI_STATUS_IGNORE);
+}
+
 static void wait_for(const cal_shared_window* board, const atomic_uint* count, unsigned number) {
-    for (int spins = 0; (int)(atomic_load_explicit(count, memory_order_acquire) - number) < 0; spins++)
-        if (spins >= board->patience) sched_yield();
+    for (unsigned looks = 1; (int)(atomic_load_explicit(count, memory_order_acquire) - number) < 0; looks++) {
+        const bool yields = looks > (unsigned)board->patience;
+        if (yields) sched_yield();
+        if (yields || looks % LOOKS_PER_PROGRESS == 0) let_messages_travel(board);
+    }
 }
 
 void cal_shared_window_tell(cal_shared_window* board, double* values, int count) {

@@ -188,10 +188,7 @@ cal_status mjcf_read_geom(cal_xml_node* node, mjcf_geom* out, cal_error* error) 
     int kind = -1, count;
     double friction[3];
     MJCF_TRY(mjcf_choose(node, "type", "plane|hfield|sphere|capsule|ellipsoid|cylinder|box|mesh|sdf", &kind, error));
-    if (kind >= 0) {
-        out->kind = kinds[kind];
-        out->sdf = kind == 8;
-    }
+    if (kind >= 0) out->kind = kinds[kind];
     MJCF_TRY(mjcf_integer(node, "contype", &out->contype, error));
     MJCF_TRY(mjcf_integer(node, "conaffinity", &out->conaffinity, error));
     MJCF_TRY(mjcf_integer(node, "group", &out->group, error));

@@ -11,7 +11,6 @@
 #include "model/angle.h"
 #include "model/builder.h"
 #include "read/mjcf/mjcf.h"
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 // an element is known from its node's file name, and is checked.
 #include "base/memory.h"
 #include "read/mjcf/mjcf.h"
-#include <stdio.h>
 #include <string.h>
 
 enum { DEEPEST_INCLUDE = 50 };

@@ -44,7 +44,6 @@ typedef struct mjcf_compiler {
     int group_range[2];
     char euler[4];
     const char *mesh_folder, *texture_folder;
-    const char* asset_folder;
     cal_mesh_inertia mesh_inertia; // of meshes that do not say
 } mjcf_compiler;
 
@@ -74,7 +73,7 @@ typedef struct mjcf_joint {
 typedef struct mjcf_geom {
     const char* name;
     cal_shape_kind kind;
-    bool sdf, shell;
+    bool shell;
     int contype, conaffinity, group, condim, priority;
     double size[3], friction, mass, density, from_to[6], position[3], fit_scale; // mass and from_to: NaN when not given
     bool is_ellipsoid;                                                           // in a medium

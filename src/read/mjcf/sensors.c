@@ -1,5 +1,4 @@
 // Sensors: what is measured at joints, tendons, actuators and frames. Those that Calder has no number for are listed.
-#include "model/builder.h"
 #include "read/mjcf/mjcf.h"
 #include <math.h>
 #include <stdio.h>

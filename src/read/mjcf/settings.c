@@ -81,7 +81,7 @@ static cal_status read_compiler(mjcf_source* source, cal_xml_node* node, cal_err
         memcpy(compiler->euler, sequence, 4);
     }
     const char* folder = cal_xml_text(node, "assetdir");
-    if (folder != NULL) compiler->asset_folder = compiler->mesh_folder = compiler->texture_folder = folder;
+    if (folder != NULL) compiler->mesh_folder = compiler->texture_folder = folder;
     folder = cal_xml_text(node, "meshdir");
     if (folder != NULL) compiler->mesh_folder = folder;
     folder = cal_xml_text(node, "texturedir");
@@ -98,7 +98,6 @@ cal_status mjcf_read_compiler(mjcf_source* source, cal_error* error) {
                                        .euler = "xyz",
                                        .mesh_folder = "",
                                        .texture_folder = "",
-                                       .asset_folder = "",
                                        .mesh_inertia = CAL_INERTIA_LEGACY};
     for (cal_xml_node* node = cal_xml_child(source->root, "compiler"); node != NULL;
          node = cal_xml_next(node, "compiler"))

@@ -2,7 +2,6 @@
 //
 // Names are those of the copy that is being read, as for everything that refers to others (links.c): a tendon of which all names are
 // found in a copy, at least one of them the copy's own, is read there.
-#include "model/builder.h"
 #include "read/mjcf/mjcf.h"
 #include <math.h>
 #include <string.h>

@@ -153,6 +153,11 @@ static bool is_stepped(const cal_world* world, int component) {
     return component >= 0 && world->components[component].ops->stepped;
 }
 
+// What parts more slowly stays in contact.
+static double rest_speed(const cal_world* world, const cal_pair* pair, double restitution) {
+    return cal_group_rest_speed(world, restitution, cal_group_pair_size(world, pair->body[0], pair->body[1]));
+}
+
 // Whether an impact is left to a group, in which whatever else touches takes part: of a multibody that parts so slowly that it stays
 // in contact; or of bodies that come to no end of colliding.
 static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[2], bool endless) {
@@ -168,7 +173,8 @@ static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[
     cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &restitution);
     relative_velocity(at, point, relative);
     const double approach = -cal_dot3(gap.normal, relative);
-    return restitution < 1.0 && approach > 0.0 && (endless || restitution * approach < world->contact_speed);
+    return approach > 0.0 &&
+           ((endless && restitution < 1.0) || restitution * approach < rest_speed(world, pair, restitution));
 }
 
 // Pairs that are hit at once.
@@ -295,7 +301,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     cal_world_event event = {.time = time,
                              .body = {cal_world_body(world, bodies[0]), cal_world_body(world, bodies[1])},
                              .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
-                             .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
+                             .fusion = o.parting < rest_speed(world, &p, o.restitution)};
     memcpy(event.normal, o.normal, sizeof event.normal);
     memcpy(event.point, o.point, sizeof event.point);
     world->report.discontinuities++;

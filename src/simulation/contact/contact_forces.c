@@ -13,7 +13,6 @@
 #include "simulation/sim.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define SHARE 0.125 // of the interval between group checks

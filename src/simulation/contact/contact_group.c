@@ -4,10 +4,10 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/contact/impact.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
-#include "simulation/motion/bounds.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
@@ -80,6 +80,19 @@ bool cal_group_is_inner(const cal_world* world, int a, int b) {
     if (!world->group_ops->takes_impacts) return false;
     const double given = world->def.restitution;
     return (given >= 0.0 ? given : fmax(largest_restitution(world, a), largest_restitution(world, b))) < 1.0;
+}
+
+double cal_group_pair_size(const cal_world* world, int a, int b) {
+    double size = (double)INFINITY;
+    if (world->bodies[a].component >= 0) size = world->bodies[a].reach;
+    if (world->bodies[b].component >= 0) size = fmin(size, world->bodies[b].reach);
+    return size;
+}
+
+double cal_group_rest_speed(const cal_world* world, double restitution, double size) {
+    if (restitution < 1.0 || !(size < (double)INFINITY)) return world->contact_speed;
+    const double none = CAL_WORK_OVERLAP * size, pull = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    return fmin(world->contact_speed, fmax(sqrt(2.0 * pull * none), none * world->def.group_rate));
 }
 
 bool cal_group_lists(const cal_contact_group* g, int a, int b) {
@@ -410,7 +423,6 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.world = world;
     memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
     g->group.tolerance = world->def.group_tolerance;
-    g->group.bounce_speed = world->contact_speed;
     g->group.creep = CREEP * world->slow;
     g->size = (double)INFINITY;
     g->group.folded = false;
@@ -420,6 +432,8 @@ void cal_group_describe(cal_world* world, cal_contact_group* g) {
         if (part->component >= 0 && part->reach > 0.0) g->size = fmin(g->size, part->reach);
     }
     g->group.length = g->size;
+    g->group.bounce_speed = world->contact_speed;
+    g->group.rest_speed = cal_group_rest_speed(world, 1.0, g->size);
 }
 
 // The numbers of a member's newest state into the group's first one.

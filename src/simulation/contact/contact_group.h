@@ -134,6 +134,11 @@ void cal_group_arrive(cal_world* world, int component);
 // What flowed: in a state, and up to a time.
 cal_flows* cal_group_flows(const cal_world* world, int component, double* data);
 cal_status cal_group_flowed(cal_world* world, int component, double time, cal_flows* out);
+// The smaller reach of two, of those that move.
+double cal_group_pair_size(const cal_world* world, int a, int b);
+// Two bodies that part more slowly after a collision stay in contact: where the bounce loses speed, since it ends before the next check; where it is
+// elastic, and would go on for ever, since it goes no further than a gap that is none of a size, m, under gravity or until the next check.
+double cal_group_rest_speed(const cal_world* world, double restitution, double size);
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
 // The same where forces change, from outside, and nothing else: who is near whom, checks and what the integrator knows stay as they are.
@@ -231,4 +236,5 @@ void cal_merge_free(cal_group_merge* merge);
 int cal_order_of_pair(const void* a, const void* b); // of two ints each
 
 // A free body as a unit (units.c).
+extern const cal_group_member_ops cal_free_member_ops;
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error);

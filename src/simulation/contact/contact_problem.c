@@ -294,7 +294,8 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
     double frame[9];
     cal_contact_frame(contact->normal, frame);
     *touch = (cal_contact_row){
-        .friction = contact->friction, .restitution = contact->restitution, .gap = contact->gap, .impact = -1.0};
+        .friction = contact->friction, .restitution = contact->restitution, .gap = contact->gap, .impact = -1.0,
+        .bounce_speed = contact->restitution < 1.0 ? group->bounce_speed : group->rest_speed};
     for (int side = 0; side < 2; side++) {
         const int unit = group->unit_of_body[contact->body[side]];
         touch->body[side] = contact->body[side];

@@ -50,6 +50,7 @@ typedef struct cal_contact_row {
     double drive[3];   // relative velocity that driven bodies add, and motions that are prescribed,
     double carried[3]; // which is this part of it
     double friction, restitution, gap;
+    double bounce_speed; // what parts more slowly does not bounce
     double own[9];     // W = J M⁻¹ Jᵀ
     double across;     // the larger of W's two across the normal
     double inverse[2]; // 1 / W along the normal, and across

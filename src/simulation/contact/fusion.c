@@ -3,6 +3,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
@@ -330,13 +331,6 @@ static cal_status newest_poses(cal_world* world, const cal_contact_group* g, dou
     return CAL_OK;
 }
 
-static double size_of_pair(const cal_world* world, int a, int b) {
-    double size = (double)INFINITY;
-    if (world->bodies[a].component >= 0) size = world->bodies[a].reach;
-    if (world->bodies[b].component >= 0) size = fmin(size, world->bodies[b].reach);
-    return size;
-}
-
 // Pairs of a group that touch, or are about to, in the order of pairs.
 static cal_status touching_pairs(cal_world* world, const cal_contact_group* g, double time, cal_group_merge* out,
                                  cal_error* error) {
@@ -361,7 +355,9 @@ static cal_status touching_pairs(cal_world* world, const cal_contact_group* g, d
         const int a = g->bodies[contacts[i].body[1]], b = g->bodies[contacts[i].body[0]], low = a < b ? a : b,
                   high = a < b ? b : a, *last = out->pair_count > 0 ? out->pairs[out->pair_count - 1] : NULL;
         if (last != NULL && last[0] == low && last[1] == high) continue;
-        bool near = contacts[i].gap <= RELEASE * size_of_pair(world, a, b);
+        // What is elastic and apart flies: it does not come to rest, and what groups know of its bounces is not as good.
+        const double release = contacts[i].restitution < 1.0 ? RELEASE : CAL_WORK_CLOSED;
+        bool near = contacts[i].gap <= release * cal_group_pair_size(world, a, b);
         if (!near && cal_group_is_inner(world, a, b)) status = cal_group_will_touch(world, a, b, time, &near);
         if (near && status == CAL_OK) status = cal_merge_add_pair(out, a, b, error);
     }

@@ -191,6 +191,7 @@ struct cal_group {
     bool folded;               // some body is a height field: what touches it may touch another of its faces soon
     double length;             // a typical size of a body, m
     double bounce_speed;       // impacts after which bodies part more slowly do not bounce, m/s
+    double rest_speed;         // the same of elastic ones
     double tolerance;          // of a step, relative to length and to typical speeds
     double stiffness, damping; // of penalty contacts; 0: chosen by the integrator from masses and gravity
     double creep;              // ε of f_t / f_n = μ tanh(v_t / ε), m/s

@@ -59,8 +59,9 @@ double cal_work_find_overshoot(const cal_group_work* w, const cal_contact_cache*
                                double h) {
     const double length = w->group->length, aim = 0.5 * CAL_WORK_TOUCHING * length;
     double first = h;
-    for (int k = 0; w->lands && k < end->count; k++) {
+    for (int k = 0; k < end->count; k++) {
         const cal_group_contact* contact = &end->contacts[k];
+        if (contact->stop > 0 || !cal_work_ends_step(w, contact->restitution)) continue;
         if (contact->gap >= -CAL_WORK_LANDED * length) continue;
         const double gap = gap_at_begin(begin, contact);
         if (!(gap > CAL_WORK_CLOSED * length)) continue;
@@ -74,9 +75,9 @@ double cal_work_find_overshoot(const cal_group_work* w, const cal_contact_cache*
 // multibodies have done so by events of their own.
 static double parting_of(const cal_group_work* w, const cal_contact_row* touch, double closing) {
     const double parting = touch->stops ? cal_stop_parting(touch, closing)
-                           : w->lands   ? touch->restitution * closing
-                                        : 0.0;
-    return parting > w->group->bounce_speed ? parting : 0.0;
+                           : cal_work_ends_step(w, touch->restitution) || !w->varies ? touch->restitution * closing
+                                                                                     : 0.0;
+    return parting > touch->bounce_speed ? parting : 0.0;
 }
 
 // What touches and closes faster is hit. Where something was come to in a small group of free bodies, that is what a smooth step cannot hold, and what
@@ -103,10 +104,10 @@ static bool set_strike_laws(cal_group_work* w, const double* v, double interval,
         cal_problem_velocity(p, touch, v, y);
         // Feet that land at once do, whatever the tolerance makes of their gaps.
         const double closing = -y[0] - touch->drive[0];
-        const bool touches = touch->gap <= near;
+        const bool touches = touch->gap <= near, bounces = touch->restitution >= 1.0;
         // Of a contact without a key nobody knows whether it was come to, or goes on.
         const bool known = !w->lands || touch->stops || w->cache.contacts[touch->contact].key != 0;
-        hit |= touch->gap <= touching && closing > least && known;
+        hit |= touch->gap <= touching && known && closing > (bounces ? touch->bounce_speed : least);
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
         const double parting = touches && !plastic ? parting_of(w, touch, closing) : 0.0;

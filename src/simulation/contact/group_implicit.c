@@ -58,7 +58,7 @@ static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_work_sort_count(group) + cal_smooth_count(group) + cal_problem_count(group, contacts) +
            3 * cal_contact_cache_count(group, contacts) + bodies + 9 * v + 3 * q + 12 * bodies +
-           6 * (size_t)group->unit_count + 3 * (size_t)contacts +
+           7 * (size_t)group->unit_count + 3 * (size_t)contacts +
            2 * PAIRS_PER_CONTACT * (size_t)contacts * (sizeof(cal_keyed) / sizeof(double)) + 64;
 }
 
@@ -82,7 +82,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     w->reach = cal_arena_numbers(&arena, (size_t)group->unit_count);
     w->turned = cal_arena_numbers(&arena, 3 * (size_t)group->unit_count);
     w->follows = cal_smooth_takes(group);
-    const size_t flags = (2 * (size_t)group->unit_count * sizeof(bool) + sizeof(double) - 1) / sizeof(double);
+    const size_t flags = (3 * (size_t)group->unit_count * sizeof(bool) + sizeof(double) - 1) / sizeof(double);
     w->known_force = (double(*)[3])(void*)cal_arena_numbers(&arena, 3 * (size_t)capacity);
     w->ring = cal_arena_integers(&arena, (size_t)group->unit_count);
     w->quiet = (bool*)(void*)cal_arena_numbers(&arena, flags);
@@ -93,7 +93,8 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
                                                     2 * (size_t)w->pair_capacity * (sizeof *w->pairs / sizeof(double)));
     ok = ok && w->pairs != NULL;
     w->awake = ok ? w->quiet + group->unit_count : NULL;
-    ok = ok && w->reach != NULL && w->turned != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
+    w->rests = ok ? w->awake + group->unit_count : NULL;
+    ok = ok && w->reach != NULL && w->turned != NULL && cal_smooth_begin(&w->smooth, group, &arena);
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
     w->varies = cal_group_varies(group);
@@ -199,7 +200,7 @@ static cal_status take_step(cal_group_work* w, cal_group_interval* interval, dou
     report->steps++;
     if (w->landings > 0 || w->jolt > 0.0) memory[CAL_WORK_NEXT_STEP] = fmax(memory[CAL_WORK_NEXT_STEP], w->wished);
     memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
-    memory[CAL_WORK_GOES_ON] = w->landings == 0 ? 1.0 : 0.0;
+    cal_work_keep_landing(w);
     interval->time = last && h == tried ? interval->end : interval->time + h;
     status = finish(w, interval->time, h, q, v, error);
     return status == CAL_OK ? report_step(w, interval->time, v, error) : status;

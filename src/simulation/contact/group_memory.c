@@ -110,6 +110,7 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
               room = most_forces(group) - have, count = more < room ? more : room;
     memory[CAL_WORK_PAUSE] = fmax(memory[CAL_WORK_PAUSE], from[CAL_WORK_PAUSE]);
     memory[CAL_WORK_LAST_PAUSE] = fmax(memory[CAL_WORK_LAST_PAUSE], from[CAL_WORK_LAST_PAUSE]);
+    memory[CAL_WORK_GOES_ON] = fmin(memory[CAL_WORK_GOES_ON], from[CAL_WORK_GOES_ON]); // what is to be hit still is
     // The shorter of the two steps is safe for both.
     if (memory[CAL_WORK_NEXT_STEP] == 0.0 ||
         (from[CAL_WORK_NEXT_STEP] > 0.0 && from[CAL_WORK_NEXT_STEP] < memory[CAL_WORK_NEXT_STEP]))

@@ -27,7 +27,7 @@ static double least_acceleration(const cal_group_work* w, double h) {
 }
 
 // Whether a unit's mass and forces stay as they are where it stays.
-static bool is_plain(const cal_group_member* unit) {
+bool cal_work_is_plain(const cal_group_member* unit) {
     return !unit->varying && unit->most_rows == 0 && unit->ops->slopes == NULL;
 }
 
@@ -82,11 +82,18 @@ static cal_status find_driven(const cal_group_work* w, double time, const double
 cal_status cal_work_find_quiet(cal_group_work* w, double time, const double* q, const double* v, double h, bool again,
                                cal_error* error) {
     const cal_group* group = w->group;
+    if (w->few) {
+        w->problem.quiet = w->rests;
+        for (int i = 0; i < group->unit_count; i++)
+            if (w->rests[i])
+                memset(w->force + group->units[i].first_v, 0, (size_t)group->units[i].v_count * sizeof *w->force);
+        return CAL_OK;
+    }
     bool any = false;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         if (!again)
-            w->quiet[i] = !w->awake[i] && unit->v_count <= CAL_QUIET_SIZE && is_plain(unit) &&
+            w->quiet[i] = !w->awake[i] && unit->v_count <= CAL_QUIET_SIZE && cal_work_is_plain(unit) &&
                           is_zero(v + unit->first_v, unit->v_count);
         any |= w->quiet[i];
     }
@@ -141,7 +148,7 @@ void cal_work_spread(cal_group_work* w) {
 bool cal_work_wake(cal_group_work* w, const double* q, double h) {
     const cal_group* group = w->group;
     const cal_problem* p = &w->problem;
-    if (p->quiet == NULL) return false;
+    if (p->quiet == NULL || w->few) return false;
     bool woken = false;
     double* sum = p->work;
     memcpy(sum, w->balance, (size_t)group->v_count * sizeof *sum);
@@ -195,7 +202,7 @@ void cal_work_calm(cal_group_work* w, const double* before, double h, double sol
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         const int at = unit->first_v;
-        if (w->quiet[i] || unit->v_count > CAL_QUIET_SIZE || !is_plain(unit)) continue;
+        if (p->quiet[i] || unit->v_count > CAL_QUIET_SIZE || !cal_work_is_plain(unit)) continue;
         const bool is_calm = w->ring[i] > 0 && h * unit->ops->speed(unit, before + at, group->length) <= way &&
                              h * unit->ops->speed(unit, v + at, group->length) <= way &&
                              unit->ops->speed(unit, change + at, group->length) <= most;

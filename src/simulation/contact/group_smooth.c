@@ -52,9 +52,8 @@ double cal_smooth_longest(const cal_problem* p) {
 }
 
 size_t cal_smooth_count(const cal_group* group) {
-    if (!cal_smooth_takes(group)) return 0;
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, m = CAL_SMOOTH_ROWS;
-    return 9 * q + 13 * v + m * m + m + 4 * m + 64;
+    return 9 * q + 13 * v + m * m + m + 4 * m + 3 * (size_t)group->unit_count + 64;
 }
 
 bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
@@ -71,9 +70,12 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
     s->sum = cal_arena_numbers(arena, v);
     s->matrix = cal_arena_numbers(arena, m * m + 3 * v);
     s->right = cal_arena_numbers(arena, m);
+    s->turned = (double(*)[3])(void*)cal_arena_numbers(arena, 3 * (size_t)group->unit_count);
     for (int i = 0; i < 2; i++) s->rows[i] = cal_arena_numbers(arena, m);
     return s->rows[1] != NULL;
 }
+
+static bool rests(const cal_smooth* s, int unit) { return s->rests != NULL && s->rests[unit]; }
 
 // Velocities of a unit that move its surface; where it is followed without spin, in `room`.
 static const double* sweep(const cal_group_member* unit, const double* v, double room[SWEPT]) {
@@ -171,7 +173,9 @@ static cal_status fill(cal_smooth* s, double time, const double* q, const double
     cal_status status =
         cal_contact_cache_find(s->cache, s->group, time, q, 10.0 * CAL_WORK_CLOSED * s->group->length, error);
     if (status != CAL_OK) return status;
-    status = cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
+    s->problem->quiet = s->rests;
+    status = cal_problem_fill_units(s->problem, time, q, v, s->force, error);
+    if (status == CAL_OK) status = cal_problem_fill_rows(s->problem, s->cache, time, q, NULL, &arena, error);
     for (int i = 0; status == CAL_OK && i < s->count; i++) s->found[i] = find_row(s, i);
     return status;
 }
@@ -323,7 +327,8 @@ static bool is_sole(const cal_smooth* s, int held) {
     const int* body = s->held[held].body;
     int others[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
-        const int unit = s->group->unit_of_body[body[side]];
+        int unit = s->group->unit_of_body[body[side]];
+        if (unit >= 0 && rests(s, unit)) unit = CAL_NONE;
         others[side] = unit < 0;
         for (int i = 0; unit >= 0 && i < s->count; i++)
             for (int k = 0; i != held && k < 2; k++) others[side] += s->group->unit_of_body[s->held[i].body[k]] == unit;
@@ -475,6 +480,7 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     *power = 0.0;
     for (int i = 0; i < s->group->unit_count; i++) {
         double* own = out + s->problem->first[i];
+        if (rests(s, i)) memset(own, 0, (size_t)s->problem->size[i] * sizeof *own);
         cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i], own);
         const cal_problem_loops* l = &s->problem->loops[i];
         for (int r = 0; r < l->rows; r++) l->right[r] = -l->bias[r];
@@ -521,6 +527,7 @@ static cal_status rates(const cal_smooth* s, double time, const double* q, const
 static cal_status normalize(const cal_smooth* s, double time, double* q, cal_error* error) {
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
+        if (rests(s, i)) continue;
         const cal_status status = unit->ops->normalize(unit, q + unit->first_q);
         if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
     }
@@ -612,7 +619,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
     const cal_group* group = s->group;
     *miss = INFINITY;
     s->hits = false, s->stops = 1.0;
-    memset(s->turned, 0, sizeof s->turned);
+    memset(s->turned, 0, (size_t)group->unit_count * sizeof *s->turned);
     for (int stage = 0; stage < STAGES; stage++) {
         for (int i = 0; i < group->q_count; i++) {
             s->q[i] = q[i];
@@ -636,7 +643,7 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         // A contact that would pull from the start on has let go: what turns away from it does so though forces press. One that would not stick, or would
         // soon not, slides.
         if (!ok && ((stage == 0 && let_go(s)) || ((stage == 0 || h <= s->least) && let_slide(s)))) {
-            memset(s->turned, 0, sizeof s->turned);
+            memset(s->turned, 0, (size_t)group->unit_count * sizeof *s->turned);
             stage = -1;
             continue;
         }

@@ -24,7 +24,8 @@ typedef struct cal_smooth {
     int count;
     int found[CAL_SMOOTH_CONTACTS];     // the rows of these, in the problem as it was filled last
     double *rates[7], *changes[7];      // dq/dt and dv/dt of the stages
-    double turned[CAL_SMOOTH_UNITS][3]; // of free bodies: the sum of ω in the step, in their axes
+    const bool* rests; // for the caller to set: units that stay where they are, as fixed bodies do; NULL: none
+    double (*turned)[3]; // of free bodies: the sum of ω in the step, in their axes
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
     double powers[7],
         work;           // of bodies that are driven and of motions that are prescribed: in the stages, and in the step

@@ -125,11 +125,18 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     if (status != CAL_OK) return status;
     cal_work_know(w);
     w->problem.quiet = NULL;
-    if (w->leaves_out) status = cal_work_find_quiet(w, time, q, v, h, again, error);
+    if (w->leaves_out || w->few) status = cal_work_find_quiet(w, time, q, v, h, again, error);
     if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
     if (status != CAL_OK) return status;
+    w->elastic = false;
+    for (int k = 0; k < w->problem.row_count; k++) w->elastic |= w->problem.rows[k].restitution >= 1.0;
+    // What is thrown on by an impact must not be taken for fixed.
+    if (w->elastic && w->leaves_out && !w->few) {
+        w->leaves_out = false;
+        return cal_work_look(w, time, q, v, h, again, error);
+    }
     cal_work_recall(w);
-    if (w->lands) cal_work_know_pairs(w);
+    if (w->lands || w->elastic) cal_work_know_pairs(w);
     // A solver that starts from a good guess would hide it.
     if (!cal_all_finite(w->force, group->v_count))
         return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
@@ -178,14 +185,14 @@ static bool let_land(const cal_group_work* w, cal_contact_row* touch, const doub
 static bool stand_off(const cal_group_work* w, cal_contact_row* touch, const double* v, double h) {
     const double touching = CAL_WORK_CLOSED * w->group->length;
     // Without a key nobody knows which it is at the end.
-    if (!w->lands || touch->gap <= touching || w->cache.contacts[touch->contact].key == 0) return false;
+    if (!cal_work_ends_step(w, touch->restitution) || touch->gap <= touching || w->cache.contacts[touch->contact].key == 0) return false;
     double u[3], a[3], closing = 0.0;
     cal_problem_velocity(&w->problem, touch, v, u);
     cal_problem_velocity(&w->problem, touch, w->free_change, a);
     u[0] += touch->drive[0];
-    if (touch->pair_touches) {
+    if (touch->pair_touches && touch->restitution < 1.0) {
         const double time = closing_time(touch->gap, u[0], a[0], &closing);
-        if (time < 0.0 || time > 2.0 * h || closing <= w->group->bounce_speed) return false;
+        if (time < 0.0 || time > 2.0 * h || closing <= touch->bounce_speed) return false;
     }
     touch->offset[0] += 10.0 * (2.0 * cal_group_sweep(w->group, v) + fabs(u[0]) + h * fabs(a[0]));
     memset(touch->held, 0, sizeof touch->held);
@@ -210,7 +217,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
         cal_problem_velocity(&w->problem, touch, w->free_change, a);
         const double time = closing_time(gap, u[0] + touch->drive[0], a[0], &closing), left = h - time;
         const double parting = touch->restitution * closing;
-        if (time < 0.0 || time > h || !(parting > w->group->bounce_speed) || !(parting + 0.5 * left * a[0] > 0.0))
+        if (time < 0.0 || time > h || !(parting > touch->bounce_speed) || !(parting + 0.5 * left * a[0] > 0.0))
             continue;
         touch->impact = time;
         touch->alone = true;

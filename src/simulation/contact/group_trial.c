@@ -138,7 +138,7 @@ static bool shorten(cal_group_work* w, const cal_contact_cache* begin, const cal
 static cal_status shorten_along(cal_group_work* w, double time, const double* q, const double* along, double* h,
                                 bool* shorter, cal_error* error) {
     *shorter = false;
-    if (!w->lands) return CAL_OK;
+    if (!w->lands && !w->elastic) return CAL_OK;
     cal_status status = cal_group_displace(w->group, time + *h, q, along, *h, w->next_q, error);
     if (status == CAL_OK) status = cal_contact_cache_find(&w->last, w->group, time + *h, w->next_q, w->margin, error);
     if (status == CAL_OK) *shorter = shorten(w, w->halved ? &w->far : &w->cache, &w->last, h);
@@ -192,14 +192,25 @@ static bool is_needlessly_brief(const trial* t) {
 
 static bool is_paused(const trial* t) { return t->w->memory[CAL_WORK_PAUSE] > 0.0; }
 
+// Whether it is asked what is hit where the step begins.
+static bool asks_for_hits(const cal_group_work* w) {
+    return w->lands || (!w->varies && (w->elastic || cal_work_has_landed(w)));
+}
+
 // Contacts where it begins; what is hit there is hit before it.
 static decision look(trial* t) {
     cal_group_work* w = t->w;
+    w->leaves_out = w->leaves_out && !cal_work_has_landed(w);
     w->halved = w->begin_known = false;
     if (is_well(t, cal_work_look(w, t->time, t->q, t->v, t->h, false, t->error))) return FAILED;
-    if (w->lands && !w->asked) {
+    if (asks_for_hits(w) && !w->asked) {
+        const bool lands = w->lands;
         w->asked = true;
-        if (cal_work_strike(w, t->time, t->v)) return again(t, cal_work_after_hit(w, t->time, t->h));
+        w->lands = lands || cal_work_has_landed(w);
+        const bool struck = cal_work_strike(w, t->time, t->v);
+        w->lands = lands;
+        if (struck && !lands && cal_work_has_landed(w)) cal_work_rest_after_hit(w, t->v);
+        if (struck) return again(t, cal_work_after_hit(w, t->time, t->h));
     }
     // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
     const double longest = w->follows ? cal_smooth_longest(&w->problem) : 0.0;
@@ -239,6 +250,24 @@ static decision try_whole(trial* t) {
     t->jumps = t->jump > large && knows;
     t->paused = is_paused(t);
     return OPEN;
+}
+
+// Of a large group of which few move, these are followed, and what stays is fixed to them.
+static decision narrow(trial* t) {
+    cal_group_work* w = t->w;
+    if (w->few || w->follows || w->varies || t->still) return OPEN;
+    const int roughly = cal_work_count_moving(w, t->v, t->h, true);
+    if (roughly == 0 || roughly > CAL_SMOOTH_UNITS) return OPEN;
+    if (cal_work_count_moving(w, t->v, t->h, false) != roughly) cal_whole_solve(w, t->v, t->h, true);
+    if (cal_work_count_moving(w, t->v, t->h, false) > CAL_SMOOTH_UNITS) return OPEN;
+    cal_work_remember(w, t->h);
+    for (int i = 0; i < w->group->unit_count; i++)
+        if (w->rests[i])
+            memset(t->v + w->group->units[i].first_v, 0, (size_t)w->group->units[i].v_count * sizeof *t->v);
+    w->few = w->lands = w->follows = true;
+    w->smooth.landed = CAL_WORK_LANDED * w->group->length;
+    w->smooth.rests = w->rests;
+    return AGAIN;
 }
 
 // Where nothing moves there is no error to find.
@@ -407,7 +436,7 @@ static decision make_shorter(trial* t) {
 
 cal_status cal_trial_run(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                          cal_error* error) {
-    static decision (*const ways[])(trial*) = {look,       try_whole, take_still,  follow,
+    static decision (*const ways[])(trial*) = {look,       try_whole, narrow,    take_still, follow,
                                                try_halves, try_rough, make_shorter};
     const cal_group* group = w->group;
     const double tolerance = sqrt(group->tolerance);

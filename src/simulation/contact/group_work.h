@@ -58,6 +58,8 @@ typedef struct cal_group_work {
     double (*known_force)[3];
     // Of units: left out of the step; must not be; and for those that are woken how many contacts away. Rounds of waking.
     bool *quiet, *awake;
+    // Of a large group of which few move in a step: who stays where it is, and is a fixed body to them (group_few.c); whether that is so.
+    bool *rests, few;
     int32_t* ring;
     int rings;
     double* balance; // what acts on quiet units
@@ -74,6 +76,7 @@ typedef struct cal_group_work {
     double jolt;       // by how much they changed the speed of any point, at most; 0: there were none
     int landings;      // how often it was made shorter for a joint that comes to its stop, or a contact that closes
     bool lands;        // contacts that close end the step, and are hit: of small groups of free bodies
+    bool elastic;      // some contact of the last look is
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
@@ -82,6 +85,9 @@ typedef struct cal_group_work {
     bool varies;         // some unit does: a step must not be long for it
     cal_group_report* report;
 } cal_group_work;
+
+// Whether a unit's mass and forces stay as they are where it stays.
+bool cal_work_is_plain(const cal_group_member* unit);
 
 size_t cal_work_memory_count(const cal_group* group);
 bool cal_work_memory_sound(const cal_group* group, const double* memory);
@@ -133,6 +139,18 @@ void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounce
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
 // velocity that such a body adds they are work that comes from outside.
 double cal_work_driven(const cal_group_work* work);
+// After a whole solution, which may be a rough one: of a large group, how many move; where they are few, smooth steps and impacts at times of their own
+// are for them, as in a small group. And whether the last step ended where something of such closed, so that this one begins with an impact of all (group_few.c).
+int cal_work_count_moving(cal_group_work* work, const double* v, double h, bool roughly);
+// After that impact: what rested before it, and has no more speed than impacts are solved to, rests.
+void cal_work_rest_after_hit(const cal_group_work* work, double* v);
+void cal_work_keep_landing(cal_group_work* work);
+bool cal_work_has_landed(const cal_group_work* work);
+// Whether a contact ends the step where it closes, and is hit there: any in small groups of free bodies, and elsewhere those that are elastic, which lose
+// nothing.
+static inline bool cal_work_ends_step(const cal_group_work* work, double restitution) {
+    return work->lands || restitution >= 1.0;
+}
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // When within a step of size h, whose whole solution is there, the first joint comes to a stop that it bounces from: to half of what

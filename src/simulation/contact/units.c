@@ -376,32 +376,32 @@ static void free_use(const cal_group_member* unit, const cal_world* world, const
 
 static void free_end(const cal_group_member* unit) { cal_free(unit->self); }
 
-static const cal_group_member_ops free_member_ops = {.poses = free_poses,
-                                                     .dynamics = free_dynamics,
-                                                     .gyrate = free_gyrate,
-                                                     .jacobian = free_jacobian,
-                                                     .displace = free_displace,
-                                                     .rate = free_rate,
-                                                     .normalize = free_normalize,
-                                                     .speed = free_speed,
-                                                     .unspin = free_unspin,
-                                                     .respin = free_respin,
-                                                     .sweep = free_sweep,
-                                                     .is_unspun = is_way_unspun,
-                                                     .motion = free_motion,
-                                                     .state = free_state,
-                                                     .bounds = free_bounds,
-                                                     .shown_numbers = free_shown_numbers,
-                                                     .shown_speeds = free_shown_speeds,
-                                                     .use = free_use,
-                                                     .end = free_end};
+const cal_group_member_ops cal_free_member_ops = {.poses = free_poses,
+                                                  .dynamics = free_dynamics,
+                                                  .gyrate = free_gyrate,
+                                                  .jacobian = free_jacobian,
+                                                  .displace = free_displace,
+                                                  .rate = free_rate,
+                                                  .normalize = free_normalize,
+                                                  .speed = free_speed,
+                                                  .unspin = free_unspin,
+                                                  .respin = free_respin,
+                                                  .sweep = free_sweep,
+                                                  .is_unspun = is_way_unspun,
+                                                  .motion = free_motion,
+                                                  .state = free_state,
+                                                  .bounds = free_bounds,
+                                                  .shown_numbers = free_shown_numbers,
+                                                  .shown_speeds = free_shown_speeds,
+                                                  .use = free_use,
+                                                  .end = free_end};
 
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
     cal_free_member* self = cal_allocate(1, sizeof *self);
     if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     self->body = world->components[component].body;
     self->spinning = world->bodies[self->body].spinning;
-    *out = (cal_group_member){.ops = &free_member_ops,
+    *out = (cal_group_member){.ops = &cal_free_member_ops,
                               .self = self,
                               .q_count = 7,
                               .v_count = 6,

@@ -7,7 +7,6 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/fetch.h"
 #include "simulation/event/callbacks.h"
-#include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"

@@ -6,7 +6,6 @@
 #include "simulation/domain/ranks.h"
 #include "simulation/domain/halve.h"
 #include "simulation/event/events.h"
-#include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "simulation/component.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
-#include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 

@@ -11,7 +11,6 @@
 #include "simulation/event/callbacks.h"
 #include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
-#include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/world_image.h"

@@ -8,8 +8,6 @@
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"
-#include "simulation/event/pairs.h"
-#include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"

@@ -10,7 +10,6 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
-#include "simulation/event/pairs.h"
 #include "simulation/members.h"
 #include "simulation/world.h"
 #include <time.h>

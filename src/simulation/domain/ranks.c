@@ -5,7 +5,6 @@
 #include "plan/machine_ops.h"
 #include "simulation/component.h"
 #include "simulation/event/events.h"
-#include "simulation/state/world_image.h"
 #include "simulation/world.h"
 #include <limits.h>
 #include <string.h>

@@ -35,15 +35,17 @@ static double first_decision(const cal_world* world, int component, double time,
     return first;
 }
 
-// Of the groups that were in charge of a body from a time on, in the order of time: with the first decision goes what came after it. A
-// group that began after the time is undone, and with it what ended then.
+// Of the groups that were in charge of a body after a time, in the order of time: with the first decision goes what came after it. A
+// group that began after the time is undone, and with it what ended then. One that had ended by then decides nothing, and may be another
+// domain's, which destroys it.
 static cal_status reconsider(cal_world* world, int body, double time, bool inclusive, cal_error* error) {
     const int component = world->bodies[body].component;
     const cal_queue* own = &world->components[component].queue;
     int64_t n = cal_queue_find(own, time);
     for (n = n > own->head ? n - 1 : own->head; n < own->tail; n++) {
         const cal_saved_state* knot = cal_saved_state_at(own, n);
-        if (knot->kind != CAL_FUSED || !cal_group_has(world, knot->group, component)) continue;
+        if (knot->kind != CAL_FUSED || (n + 1 < own->tail && cal_saved_state_at(own, n + 1)->time <= time)) continue;
+        if (!cal_group_has(world, knot->group, component)) continue;
         const cal_queue* queue = &world->components[knot->group].queue;
         if (queue->head == queue->tail) continue;
         const cal_saved_state* begin = cal_saved_state_at(queue, queue->head);

@@ -9,7 +9,6 @@
 #include "simulation/event/fetch.h"
 #include "simulation/event/log.h"
 #include "simulation/event/loops.h"
-#include "simulation/members.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"

@@ -301,10 +301,19 @@ static cal_status look_within(cal_world* world, const cal_pair* p, double time, 
         return CAL_OK;
     }
     cal_hit hit = {(double)INFINITY, 0.0};
+    double clear = h->end;
+    // The border is asked for all that collides before the end of a window, and looks once.
+    const bool waits = world->domain != CAL_DOMAIN_BORDER;
     for (double from = h->exact ? time : cal_search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
-        const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, error);
+        const cal_status status = cal_find_hit(world, p, from, fmin(h->end, change), &hit, waits ? &clear : NULL, error);
         if (status != CAL_OK) return status;
+        if (waits && !(hit.time < (double)INFINITY) && clear < fmin(h->end, change)) {
+            *out = (cal_prediction){.time = clear, .open = true};
+            if (clear > time) return CAL_OK;
+            from = clear;
+            continue;
+        }
         // What is final has happened, also where a search that begins before finds it again.
         if (world->domain != CAL_DOMAIN_WHOLE && hit.time < world->gvt && from < world->gvt) {
             hit.time = (double)INFINITY;

@@ -50,7 +50,7 @@ static cal_status first_collision(cal_world* world, double from, double to, int*
         // What a pair is told of a group holds until that ends, of which nobody tells it here.
         if (pair->event < 0 || cal_component_holds(world, pair->body[0], pair->body[1], from)) continue;
         cal_hit hit;
-        const cal_status status = cal_find_hit(world, pair, from, to, &hit, error);
+        const cal_status status = cal_find_hit(world, pair, from, to, &hit, NULL, error);
         if (status != CAL_OK) return status;
         if (hit.time > to) continue; // rounded up: they touch as the next step begins
         const cal_pair* best = *first >= 0 ? &world->table.pairs[*first] : NULL;

@@ -58,18 +58,34 @@ static bool is_new(cal_world* world) {
 // Whether a component has something after a time that a rollback deletes.
 static bool goes_back(const cal_world* world, int component, double time) {
     const cal_component* c = &world->components[component];
-    if (c->queue.tail == c->queue.head || c->domain != world->domain) return false; // unused, or another domain's
+    if (c->queue.tail == c->queue.head) return false; // unused
     // While a group is in charge, the group is what goes back.
     const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
     if (last->kind == CAL_FUSED && last->time <= time) return false;
     return cal_saved_state_at(&c->queue, c->queue.head)->time <= time;
 }
 
+// One that goes back; −1: none. In a domain the next one of its members, or the group that is in charge of it: places of others, and in store,
+// change meanwhile.
+static int choose(const cal_world* world, int first, double time) {
+    if (world->domain == CAL_DOMAIN_WHOLE) return goes_back(world, first, time) ? first : -1;
+    const cal_domain* own = &world->domains->domains[world->domain];
+    for (int i = 0; i < own->member_count; i++) {
+        const int member = own->members[(first + i) % own->member_count];
+        if (goes_back(world, member, time)) return member;
+        const cal_queue* queue = &world->components[member].queue;
+        if (queue->tail == queue->head) continue;
+        const cal_saved_state* last = cal_saved_state_at(queue, queue->tail - 1);
+        if (last->kind == CAL_FUSED && goes_back(world, last->group, time)) return last->group;
+    }
+    return -1;
+}
+
 cal_status cal_force_rollback(cal_world* world, cal_error* error) {
     const bool new = is_new(world);
     world->repeats_left += new ? MOST_REPEATED : -1;
     if (!new || cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
-    int component = cal_random_below(&world->random, world->component_count);
+    const int first = cal_random_below(&world->random, world->component_count);
     if (world->repeats_left < 0 && world->halvings < MOST_HALVINGS)
         world->halvings++;
     else if (world->repeats_left >= 0 && world->halvings > 0)
@@ -77,12 +93,8 @@ cal_status cal_force_rollback(cal_world* world, cal_error* error) {
     const double most = ldexp(world->now - fmax(world->gvt, world->time), -(int)world->halvings);
     const double floor = fmax(fmax(world->gvt, world->time), world->now - most);
     const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
-    // Most places are other domains', or in store: the next one of this domain.
-    for (int i = 1; world->domain != CAL_DOMAIN_WHOLE && i < world->component_count; i++) {
-        if (goes_back(world, component, time)) break;
-        component = (component + 1) % world->component_count;
-    }
-    if (!goes_back(world, component, time)) return CAL_OK;
+    const int component = choose(world, first, time);
+    if (component < 0) return CAL_OK;
     world->report.forced++;
     const cal_status status = cal_rollback_to(world, component, time, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;

@@ -2,7 +2,6 @@
 #include "simulation/body.h"
 #include "simulation/motion/search.h"
 #include "simulation/world.h"
-#include <string.h>
 
 void cal_solid_pose(const cal_sim_body* part, const cal_motion* at, cal_pose* out) {
     cal_multiply33(at->pose.rotation, part->solid->block.rotation, out->rotation);

@@ -6,13 +6,10 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/callbacks.h"
-#include "simulation/event/pairs.h"
 #include "simulation/motion/bounds.h"
 #include "simulation/motion/multibody_data.h"
-#include "simulation/start.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
-#include <stdio.h>
 #include <string.h>
 
 // In windows of the world (world.h), 2⁻⁶ s where groups are checked at 100 Hz.

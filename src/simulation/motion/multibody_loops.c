@@ -8,7 +8,6 @@
 // All multibodies of one model share a set of constraints; which of them are active is part of every state, and told to the set
 // before it is asked for anything.
 #include "base/memory.h"
-#include "model/model.h"
 #include "simulation/body.h"
 #include "simulation/change.h"
 #include "simulation/members.h"

@@ -16,6 +16,10 @@
 //     window ┆                    ┆                    ┆
 //     pieces ┆   ├────────────┼───┼─┼────────┼───┼─────┼     each looks at its beginning first, with bounds as far as its end
 //
+// What turns far in one of these takes it in parts of a power of two, in each of which it turns a few times: how many looks a piece takes is bounded then, and
+// a search of many of them can end between two, to go on when time has come there. What spins 10⁵ times in the longest step of a mechanism took more looks for
+// one search than any search has, and the world ended before it came to anything.
+//
 // A search begins where a piece does, and looks at no time that is not before its end; what is at the end belongs to the next one. So whoever
 // searches from an earlier piece, or not as far, looks at the same times in each piece. What is known from looks before, as the direction between two
 // bodies, ends with a piece.
@@ -35,6 +39,8 @@
 
 // The longest search of all tests of worlds (test_first_impact) looks 7,000 times; one that looks fourteen times as often does not end.
 enum { MOST_STEPS = 100000, MOST_DOUBLINGS = 24 };
+// A search of so many looks ends with its piece: it is as long as the longest that come to something, and nearly all that lies beyond is never come to.
+enum { LONG_SEARCH = 8192 };
 // What times of balls are rounded to, up: so many times what rounding makes of them, and no more than a share of a size over the speed, or than half
 // of the nanosecond (s) to which first impacts are found. The other half is left to rounding: 15 times that of a time of a day.
 #define ROUNDINGS 256.0
@@ -43,6 +49,7 @@ enum { MOST_STEPS = 100000, MOST_DOUBLINGS = 24 };
 // How far a body that is no ball goes in a piece at most, in its reaches: a few boxes (event/boxes.c), with each of which somebody may search from the
 // beginning of a piece.
 #define PIECE_WAY 8.0
+#define PIECE_TURN 64.0 // rad: how far a body turns in a piece at most, ten times; more is taken in parts
 #define SHORTEST_PIECE 0x1p-7 // in windows of the world: not shorter than the shortest box, and a power of two
 
 // Nothing happens to what lies still for as long as it does.
@@ -60,6 +67,21 @@ static double piece_length(const cal_chase* c) {
         length = fmax(ldexp(0.5, exponent), SHORTEST_PIECE * c->world->window);
     }
     return length;
+}
+
+// The part of a piece in which a time is, as long as time resolves its parts.
+static void take_part(cal_chase* c, double time) {
+    const double begin = c->begin, length = c->until - begin, turn = fmax(c->limits[0].turn, c->limits[1].turn);
+    if (!(turn * length > PIECE_TURN) || !isfinite(turn * length)) return;
+    int exponent;
+    frexp(turn * length / PIECE_TURN, &exponent);
+    const double part = ldexp(length, -exponent), end = c->until;
+    if (!(part > PIECE_TURN * cal_time_resolution(c->world, end))) return;
+    const double number = floor((time - begin) / part);
+    c->begin = fmax(begin, begin + number * part);
+    c->until = fmin(end, begin + (number + 1.0) * part);
+    if (c->begin > time) c->until = c->begin, c->begin = fmax(begin, begin + (number - 1.0) * part);
+    if (!(time < c->until)) c->begin = c->until, c->until = fmin(end, begin + (number + 2.0) * part);
 }
 
 // The piece of two motions that holds at a time, and what they keep to in it.
@@ -80,7 +102,10 @@ static cal_status begin_piece(cal_chase* c, double time) {
         c->begin = fmax(c->begin, limits->begin);
         c->until = fmin(c->until, limits->end);
     }
-    if (lie_still(c)) c->until = fmin(c->limits[0].end, c->limits[1].end);
+    if (lie_still(c))
+        c->until = fmin(c->limits[0].end, c->limits[1].end);
+    else
+        take_part(c, time);
     for (int i = 0; i < 3; i++) c->acceleration[i] = c->limits[0].acceleration[i] - c->limits[1].acceleration[i];
     c->slack = c->limits[0].slack + c->limits[1].slack;
     c->relative = sqrt(cal_dot3(c->acceleration, c->acceleration)) + c->slack;
@@ -187,8 +212,8 @@ static bool is_hopeless(const cal_chase* c, double time, double step, int left) 
     return step <= least && 0.5 * c->relative * least * least > c->size && (c->until - time) / least > left;
 }
 
-// sure: the time is that of a root, to rounding.
-static cal_status search(cal_chase* c, double from, double to, cal_hit* out, bool* sure) {
+// sure: the time is that of a root, to rounding. clear: as for cal_find_hit.
+static cal_status search(cal_chase* c, double from, double to, cal_hit* out, bool* sure, double* clear) {
     *out = (cal_hit){(double)INFINITY, 0.0};
     *sure = false;
     double overlap[2];
@@ -198,6 +223,10 @@ static cal_status search(cal_chase* c, double from, double to, cal_hit* out, boo
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {
         if (!(time < to)) return CAL_OK;
+        if (clear != NULL && i >= LONG_SEARCH && time == c->until) {
+            *clear = time;
+            return CAL_OK;
+        }
         cal_sight s;
         status = look(c, time, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
@@ -329,8 +358,9 @@ static cal_status settle_time(cal_chase* c, bool sure, cal_hit* hit) {
     return status;
 }
 
-cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out,
+cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, double* clear,
                         cal_error* error) {
+    if (clear != NULL) *clear = to;
     if (cal_closed_hit(world, pair, from, out)) {
         world->report.predictions++;
         if (out->time > to) out->time = (double)INFINITY;
@@ -339,7 +369,7 @@ cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, dou
     cal_chase c;
     bool sure;
     begin_chase(world, pair, &c);
-    cal_status status = search(&c, from, to, out, &sure);
+    cal_status status = search(&c, from, to, out, &sure, clear);
     if (status == CAL_OK && out->time < (double)INFINITY) status = settle_time(&c, sure, out);
     if (status == CAL_OK) return CAL_OK;
     char a[64], b[64];

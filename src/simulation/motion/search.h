@@ -11,7 +11,9 @@ typedef struct cal_hit {
 
 // When two bodies collide from a time on and before `to`; time is infinite when they do not. It is rounded up, and may be after `to` by that. The first
 // that touch and approach at one of the times that are looked at, which follow from the motions alone where `from` is the beginning of a piece.
-cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, cal_error* error);
+// clear (may be NULL): a long search may end before `to`, at this time, which is then the beginning of a piece; nothing happens before it.
+cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, double* clear,
+                        cal_error* error);
 // The beginning of the piece of two motions that holds at a time: what a search from there finds does not depend on who asked for it when.
 double cal_search_start(cal_world* world, const cal_pair* pair, double time);
 // Whether a closed formula gives the collision of two bodies in the motions that hold at a time.
