@@ -320,7 +320,9 @@ static void test_threads_are_as_many_as_the_cores_of_the_process(void** state) {
     (void)state;
     cpu_set_t before, one;
     assert_int_equal(0, sched_getaffinity(0, sizeof before, &before));
-    cal_machine* machine = cal_test_machine(0, 0);
+    const cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine = NULL;
+    assert_int_equal(CAL_OK, cal_machine_threads(&def, &machine, NULL));
     assert_int_equal(CPU_COUNT(&before), cal_machine_processors(machine));
     cal_machine_destroy(machine);
     size_t core = 0;
@@ -328,7 +330,7 @@ static void test_threads_are_as_many_as_the_cores_of_the_process(void** state) {
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     assert_int_equal(0, sched_setaffinity(0, sizeof one, &one));
-    machine = cal_test_machine(0, 0);
+    assert_int_equal(CAL_OK, cal_machine_threads(&def, &machine, NULL));
     assert_int_equal(0, sched_setaffinity(0, sizeof before, &before));
     assert_int_equal(1, cal_machine_processors(machine));
     cal_machine_destroy(machine);

@@ -36,7 +36,8 @@ static void all_about(double value) {
 
 static void powers(void** state) {
     (void)state;
-    for (int k = -30; k <= 30; k++) all_about(pow(10.0, k)), all_about(0.5 * pow(10.0, k)), all_about(9.5 * pow(10.0, k));
+    for (int k = -30; k <= 30; k++)
+        all_about(pow(10.0, k)), all_about(0.5 * pow(10.0, k)), all_about(9.5 * pow(10.0, k));
     for (int k = -1074; k < 1024; k++) all_about(ldexp(1.0, k));
     for (int i = 0; i < 2; i++) expect_as_library(i == 0 ? 0.0 : -0.0);
 }

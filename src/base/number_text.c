@@ -76,7 +76,8 @@ static bool scale(double x, decimal* d) {
 
 // So many digits, rounded to the nearest, and to an even one half-way.
 static uint64_t round_to(const decimal* d, int count) {
-    const wide unit = (wide)tens[DIGITS - count] << d->shift, rest = d->scaled - (d->digits / tens[DIGITS - count]) * unit;
+    const wide unit = (wide)tens[DIGITS - count] << d->shift,
+               rest = d->scaled - (d->digits / tens[DIGITS - count]) * unit;
     const uint64_t digits = d->digits / tens[DIGITS - count];
     return digits + (2 * rest > unit || (2 * rest == unit && digits % 2 == 1));
 }

@@ -422,7 +422,8 @@ cal_status cal_members_copy(cal_world* world, const cal_world* from, cal_error* 
     for (int i = 0; status == CAL_OK && i < from->body_count; i++)
         if (lacks(world, from, i)) status = copy_body(world, from, i, error);
     // Also the last ones, where these are empty: a number that was in use before comes back with another generation.
-    if (status == CAL_OK && !(make_places(world, from->body_count) && make_multibody_places(world, from->multibody_count)))
+    if (status == CAL_OK &&
+        !(make_places(world, from->body_count) && make_multibody_places(world, from->multibody_count)))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for bodies");
     if (status == CAL_OK) status = copy_hooks(world, from, error);
     if (status == CAL_OK) status = cal_world_prepare_new(world, error);

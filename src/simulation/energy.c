@@ -12,18 +12,23 @@
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
 
-void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_world_report* r) {
+void cal_find_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_energy_terms* out) {
     double w[3], spin[3], orbital[3];
     cal_unrotate3(at->pose.rotation, at->w, w);
     for (int i = 0; i < 3; i++) {
         spin[i] = part->inertia[i] * w[i];
-        r->kinetic += 0.5 * (part->mass * at->u[i] * at->u[i] + spin[i] * w[i]);
-        r->potential -= part->mass * world->def.gravity[i] * at->pose.position[i];
-        r->momentum[i] += part->mass * at->u[i];
+        out->kinetic[i] = 0.5 * (part->mass * at->u[i] * at->u[i] + spin[i] * w[i]);
+        out->fall[i] = part->mass * world->def.gravity[i] * at->pose.position[i];
+        out->momentum[i] = part->mass * at->u[i];
     }
     cal_rotate3(at->pose.rotation, spin, spin);
     cal_cross3(at->pose.position, at->u, orbital);
-    for (int i = 0; i < 3; i++) r->momentum[3 + i] += spin[i] + part->mass * orbital[i];
+    for (int i = 0; i < 3; i++) out->momentum[3 + i] = spin[i] + part->mass * orbital[i];
+}
+
+void cal_add_energy(const cal_energy_terms* terms, cal_world_report* r) {
+    for (int i = 0; i < 3; i++) r->kinetic += terms->kinetic[i], r->potential -= terms->fall[i];
+    for (int i = 0; i < 6; i++) r->momentum[i] += terms->momentum[i];
 }
 
 cal_status cal_add_joint_energy(cal_world* world, int component, cal_world_report* r) {

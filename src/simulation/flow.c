@@ -1,7 +1,10 @@
 // See flow.h.
 #include "simulation/flow.h"
+#include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/motion/free_body.h"
+#include "simulation/share.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <math.h>
@@ -15,28 +18,82 @@ static void add_flows(cal_flows* sum, const cal_flows* term, double sign) {
 
 // --- Sums ---------------------------------------------------------------------------------------------------------------------
 
-// What flowed into and out of a component is added to a sum.
-static cal_status add_flowed(cal_world* world, int component, cal_flows* sum) {
-    cal_flows own;
-    const cal_status status = world->components[component].ops->flowed(world, component, world->time, &own);
-    if (status == CAL_OK) add_flows(sum, &own, 1.0);
-    return status;
+enum { SHARED = 8192 }; // bodies whose flows are found at a time
+
+// What flowed into and out of the component that a body is the first of, and who is in charge of that.
+typedef struct flowed {
+    cal_flows flows;
+    int charge;
+} flowed;
+
+typedef struct many_flowed {
+    cal_world* world;
+    int first;
+    flowed* of;
+} many_flowed;
+
+static cal_status flow_of(cal_world* world, int component, cal_flows* out) {
+    return world->components[component].ops->flowed(world, component, world->time, out);
 }
 
-// What flowed into and out of everything, to the world's time.
-static cal_status find_flows(cal_world* world, cal_flows* out) {
-    *out = (cal_flows){0};
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
-        const int own = world->bodies[i].component;
-        if (own < 0 || world->components[own].body != i) continue;
-        const cal_queue* queue = &world->components[own].queue;
-        if (queue->tail == queue->head) continue;
-        status = add_flowed(world, own, out);
-        const int charge = cal_body_component(world, i, world->time);
-        if (status == CAL_OK && charge != own && world->components[charge].group->members[0] == own)
-            status = add_flowed(world, charge, out);
+// The component that a body is the first of; -1: none, or one that has no state.
+static int first_of(const cal_world* world, int body) {
+    const int own = world->bodies[body].component;
+    if (own < 0 || world->components[own].body != body) return -1;
+    const cal_queue* queue = &world->components[own].queue;
+    return queue->tail > queue->head ? own : -1;
+}
+
+static cal_status find_one(cal_world* world, int body, int own, flowed* out) {
+    out->charge = cal_body_component(world, body, world->time);
+    return flow_of(world, own, &out->flows);
+}
+
+// What does not have to be computed further can be looked at by several processors.
+static bool is_known(const cal_world* world, int body) { return cal_free_body_is_known(world, body, world->time); }
+
+static void find_some(void* user, int first, int end) {
+    const many_flowed* m = user;
+    for (int i = first; i < end; i++) {
+        const int body = m->first + i, own = first_of(m->world, body);
+        if (own >= 0 && is_known(m->world, body)) (void)find_one(m->world, body, own, &m->of[i]);
     }
+}
+
+static cal_status add_some(cal_world* world, int first, int count, const flowed* known, cal_flows* sum) {
+    for (int i = first; i < first + count; i++) {
+        const int own = first_of(world, i);
+        if (own < 0) continue;
+        flowed one;
+        cal_status status = CAL_OK;
+        if (known != NULL && is_known(world, i))
+            one = known[i - first];
+        else
+            status = find_one(world, i, own, &one);
+        if (status == CAL_OK) add_flows(sum, &one.flows, 1.0);
+        if (status == CAL_OK && one.charge != own && world->components[one.charge].group->members[0] == own) {
+            status = flow_of(world, one.charge, &one.flows);
+            if (status == CAL_OK) add_flows(sum, &one.flows, 1.0);
+        }
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}
+
+// Sums are taken in the order of bodies, whoever found the terms.
+static cal_status find_flows(cal_world* world, cal_flows* out) {
+    const int most = world->body_count < SHARED ? world->body_count : SHARED;
+    flowed* known =
+        world->machine != NULL ? cal_allocate((size_t)most + 1, sizeof *known) : NULL; // without memory: one by one
+    cal_status status = CAL_OK;
+    *out = (cal_flows){0};
+    for (int first = 0; status == CAL_OK && first < world->body_count; first += SHARED) {
+        const int count = world->body_count - first < SHARED ? world->body_count - first : SHARED;
+        many_flowed some = {world, first, known};
+        if (known != NULL) cal_world_share(world, count, find_some, &some);
+        status = add_some(world, first, count, known, out);
+    }
+    cal_free(known);
     return status;
 }
 

@@ -355,61 +355,76 @@ void cal_world_keep_events(cal_world* world, bool keep) {
     world->log.keep = world->log.taken = keep;
 }
 
-enum { MOTIONS = 8192 };
+enum { SHARED = 8192 }; // bodies that are measured at a time
 
-typedef struct many_motions {
+// What a report has of a body: positions, quaternion and velocities, as they are hashed, and what it adds to sums.
+typedef struct measured {
+    double state[13];
+    cal_energy_terms energy;
+    bool asleep;
+} measured;
+
+typedef struct many_measured {
     cal_world* world;
     int first;
-    cal_motion* at;
-} many_motions;
+    measured* of;
+} many_measured;
 
-static void find_motions(void* user, int first, int end) {
-    const many_motions* m = user;
-    for (int i = first; i < end; i++)
-        if (is_there(m->world, m->first + i) &&
-            cal_body_at(m->world, m->first + i, m->world->time, &m->at[i]) == CAL_OK)
-            (void)cal_group_shown_speeds(m->world, m->first + i, m->world->time, &m->at[i]);
+static cal_status measure_body(cal_world* world, int body, measured* out) {
+    cal_motion at;
+    cal_status status = cal_body_at(world, body, world->time, &at);
+    if (status == CAL_OK) status = cal_group_shown_speeds(world, body, world->time, &at);
+    if (status != CAL_OK) return status;
+    memcpy(out->state, at.pose.position, sizeof at.pose.position);
+    memcpy(out->state + 3, at.quaternion, sizeof at.quaternion);
+    memcpy(out->state + 7, at.u, sizeof at.u);
+    memcpy(out->state + 10, at.w, sizeof at.w);
+    cal_find_energy(world, &world->bodies[body], &at, &out->energy);
+    out->asleep = cal_component_is_asleep(world, cal_body_component(world, body, world->time));
+    return CAL_OK;
 }
 
-// Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`,
-// NULL: of none.
-static cal_status add_bodies(cal_world* world, int first, int count, const cal_motion* at, bool hashed,
+static void measure_some(void* user, int first, int end) {
+    const many_measured* m = user;
+    for (int i = first; i < end; i++)
+        if (is_there(m->world, m->first + i)) (void)measure_body(m->world, m->first + i, &m->of[i]);
+}
+
+// Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; what is known of those that are there is in
+// `known`, NULL: of none.
+static cal_status add_bodies(cal_world* world, int first, int count, const measured* known, bool hashed,
                              cal_world_report* out) {
     for (int i = first; i < first + count; i++) {
-        const cal_sim_body* part = &world->bodies[i];
-        cal_motion own;
-        const cal_motion* motion = &own;
-        if (part->component < 0) continue;
-        cal_status status = CAL_OK;
-        if (at != NULL && is_there(world, i))
-            motion = &at[i - first];
-        else
-            status = cal_body_at(world, i, world->time, &own);
-        if (status == CAL_OK && motion == &own) status = cal_group_shown_speeds(world, i, world->time, &own);
-        if (status != CAL_OK) return status;
-        cal_add_energy(world, part, motion, out);
-        out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
+        measured own;
+        const measured* one = known != NULL ? &known[i - first] : &own;
+        if (world->bodies[i].component < 0) continue;
+        if (known == NULL || !is_there(world, i)) {
+            const cal_status status = measure_body(world, i, &own);
+            if (status != CAL_OK) return status;
+            one = &own;
+        }
+        cal_add_energy(&one->energy, out);
+        out->asleep += one->asleep;
         if (!hashed) continue;
-        out->hash = cal_hash_doubles(out->hash, motion->pose.position, 3);
-        out->hash = cal_hash_doubles(out->hash, motion->quaternion, 4);
-        out->hash = cal_hash_doubles(out->hash, motion->u, 3);
-        out->hash = cal_hash_doubles(out->hash, motion->w, 3);
+        out->hash = cal_hash_doubles(out->hash, one->state, sizeof one->state / sizeof *one->state);
     }
     return CAL_OK;
 }
 
-// Where there are processors they find the motions; sums are taken in the order of bodies, whoever found these.
+// Where there are processors they find what bodies add; sums are taken in the order of bodies, whoever found these.
 static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report* out) {
-    cal_motion* at = world->machine != NULL ? cal_allocate(MOTIONS, sizeof *at) : NULL; // without memory: one by one
+    const int most = world->body_count < SHARED ? world->body_count : SHARED;
+    measured* known =
+        world->machine != NULL ? cal_allocate((size_t)most + 1, sizeof *known) : NULL; // without memory: one by one
     cal_status status = CAL_OK;
-    for (int first = 0; status == CAL_OK && first < world->body_count; first += MOTIONS) {
-        const int count = world->body_count - first < MOTIONS ? world->body_count - first : MOTIONS;
-        many_motions some = {world, first, at};
-        if (at != NULL) status = cal_groups_prepare_shown(world, world->time);
-        if (at != NULL && status == CAL_OK) cal_world_share(world, count, find_motions, &some);
-        if (status == CAL_OK) status = add_bodies(world, first, count, at, hashed, out);
+    for (int first = 0; status == CAL_OK && first < world->body_count; first += SHARED) {
+        const int count = world->body_count - first < SHARED ? world->body_count - first : SHARED;
+        many_measured some = {world, first, known};
+        if (known != NULL) status = cal_groups_prepare_shown(world, world->time);
+        if (known != NULL && status == CAL_OK) cal_world_share(world, count, measure_some, &some);
+        if (status == CAL_OK) status = add_bodies(world, first, count, known, hashed, out);
     }
-    cal_free(at);
+    cal_free(known);
     return status;
 }
 

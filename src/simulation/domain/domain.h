@@ -240,8 +240,10 @@ typedef struct cal_domains {
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
-    double border_s, divide_s; // of domains, without events; of one core, to divide the world
-    double together_s;         // elapsed, of all runs
+    double border_s, divide_s;       // of domains, without events; of one core, to divide the world
+    double together_s;               // elapsed, of all runs
+    int64_t meetings, seen_meetings; // of threads, one after each task of all
+    double meeting_s;                // that one takes at least, beside what the busiest does
     // Of a world on ranks (ranks.h): bodies that all domains have noted; whether what stays together is known to all, in rings alone; what this rank's domains
     // have counted and written down since the last advance; when a domain failed.
     cal_machine* ranks; // NULL: there is one

@@ -151,6 +151,13 @@ static void run_alone(cal_domains* d, bool all) {
     (void)cal_border_look_some(d);
 }
 
+// To wake workers and to wait for the last one takes some microseconds, whatever they do: the least that it has taken here. What is more was waited for cores that
+// others use, and says nothing of the next time.
+static void note_meeting(cal_domains* d, double waited) {
+    if (d->meetings == 0 || waited < d->meeting_s) d->meeting_s = fmax(waited, 0.0);
+    d->meetings++;
+}
+
 // No task: looks across the border that were listed, and nothing else.
 static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal_error* error) {
     const double begin = cal_processor_time(), began = cal_elapsed_time();
@@ -160,7 +167,8 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     }
     d->task = task;
     const cal_machine* machine = d->whole->machine;
-    if (d->ranks == NULL && d->workers > 1 && machine != NULL) {
+    const bool threads = d->ranks == NULL && d->workers > 1 && machine != NULL;
+    if (threads) {
         // Where threads share cores, one would wait for a helper that has none.
         d->helps = task == run_one && (d->given || !machine->crowded);
         atomic_store(&d->at_work, d->workers);
@@ -179,8 +187,11 @@ static cal_status run_tasks(cal_domains* d, cal_domain_task* task, bool all, cal
     d->border_s += task == run_one ? looked : sum + looked;
     d->domains_s += sum + looked;
     // Looks are many, and wait for nobody but the two that have run.
-    if (d->ranks == NULL) d->busiest_s += fmax(cal_domains_span(d), (sum + looked) / d->processors);
-    d->together_s += cal_elapsed_time() - began;
+    const double busiest = fmax(cal_domains_span(d), (sum + looked) / d->processors),
+                 together = cal_elapsed_time() - began;
+    if (d->ranks == NULL) d->busiest_s += busiest;
+    if (d->ranks == NULL && threads) note_meeting(d, together - busiest);
+    d->together_s += together;
     d->between_s -= cal_processor_time() - begin;
     // The first of those that failed.
     const cal_domain* failed = NULL;
@@ -376,15 +387,17 @@ static void take_rank_times(cal_domains* d) {
     d->between_s = d->rank_other_s;
 }
 
-// How much faster a world was since the last look than on one core, from processor times: that would have taken what the first run of each
-// window did, and those that went on where a domain had no places left. Others repeat, or go on with, what was handed over.
+// How much faster a world was since the last look than on one core, from processor times and the time that meetings of threads take at least: that would have taken
+// what the first run of each window did, and those that went on where a domain had no places left. Others repeat, or go on with, what was handed over.
 static double gain(cal_domains* d) {
     take_rank_times(d);
     const double first = d->first_s - d->seen_first_s, busiest = d->busiest_s - d->seen_busiest_s,
-                 between = d->between_s - d->seen_between_s;
+                 between = d->between_s - d->seen_between_s,
+                 waited = (double)(d->meetings - d->seen_meetings) * d->meeting_s;
+    d->seen_meetings = d->meetings;
     d->seen_windows = d->windows, d->seen_first_s = d->first_s;
     d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s;
-    return first / (busiest + between);
+    return first / (busiest + between + waited);
 }
 
 bool cal_domains_pay(cal_domains* d) { return gain(d) >= WORTH; }
@@ -415,6 +428,7 @@ static cal_status divide(cal_domains* d, cal_error* error) {
     d->between_s += cal_processor_time() - before;
     d->divide_s += d->between_s - between_s;
     take_rank_times(d);
+    d->seen_meetings = d->meetings;
     d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
     return status;
 }
