@@ -48,13 +48,13 @@ enum { CAL_MAX_PARAMETERS = 16 };
                                                 parameters, parameter_count, build};
 
 // All generators, in the order in which they are listed.
+// clang-format off: its own result would be formatted anew.
 #define CAL_GENERATORS(X)                                                                                              \
-    X(mobile)                                                                                                          \
-    X(chain)                                                                                                           \
-    X(tree)                                                                                                            \
-    X(pendulum) X(stickman) X(figure) X(humanoid) X(random) X(rail) X(cart) X(fivebar) X(fourbar) X(slidercrank)       \
-        X(bricard) X(rolling_disk) X(ring) X(andrews) X(governor) X(scissor) X(tower) X(bennett) X(sarrus) X(delta)    \
-            X(track) X(net)
+    X(mobile) X(chain) X(tree) X(pendulum) X(stickman) X(figure) X(humanoid) X(random)                                 \
+    X(rail) X(cart) X(fivebar) X(fourbar) X(slidercrank) X(bricard) X(rolling_disk) X(ring)                            \
+    X(andrews) X(governor) X(scissor) X(tower) X(bennett) X(sarrus) X(delta) X(track)                                  \
+    X(net)
+// clang-format on
 #define CAL_DECLARE_GENERATOR(name) extern const cal_generator cal_generator_##name;
 CAL_GENERATORS(CAL_DECLARE_GENERATOR)
 
