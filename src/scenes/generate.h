@@ -48,7 +48,8 @@ enum { CAL_MAX_PARAMETERS = 16 };
                                                 parameters, parameter_count, build};
 
 // All generators, in the order in which they are listed.
-// clang-format off: its own result would be formatted anew.
+// What clang-format makes of the list it would format anew.
+// clang-format off
 #define CAL_GENERATORS(X)                                                                                              \
     X(mobile) X(chain) X(tree) X(pendulum) X(stickman) X(figure) X(humanoid) X(random)                                 \
     X(rail) X(cart) X(fivebar) X(fourbar) X(slidercrank) X(bricard) X(rolling_disk) X(ring)                            \
