@@ -233,8 +233,7 @@ static cal_status deliver(cal_machine* base, const double* const* out, const int
         if (out_counts[p] > 0)
             error = MPI_Isend(out[p], out_counts[p], MPI_DOUBLE, p, TAG, machine->comm, &machine->requests[count++]);
     // One by one: gcc 12 takes MPICH's MPI_STATUSES_IGNORE, which is an address, for an array without room.
-    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
-        error = MPI_Wait(&machine->requests[i], MPI_STATUS_IGNORE);
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++) error = MPI_Wait(&machine->requests[i], MPI_STATUS_IGNORE);
     return error == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
 }
 
