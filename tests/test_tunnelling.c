@@ -88,18 +88,24 @@ static void a_bead_on_a_slider_is_stopped_by_a_wall(void** state) {
             }
 }
 
+// An arm of a metre from the joint on, along x.
+static cal_shape_def rod(void) {
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = 0;
+    shape.kind = CAL_CAPSULE;
+    shape.position[0] = 0.5;
+    shape.quaternion[0] = shape.quaternion[2] = sqrt(0.5), shape.quaternion[1] = shape.quaternion[3] = 0.0;
+    shape.size[0] = 0.02, shape.size[1] = 0.48;
+    return shape;
+}
+
 static void a_driven_arm_is_stopped_by_a_post(void** state) {
     (void)state;
     static const double torques[] = {3.0, 30.0, 300.0};
     const double inertia = 0.1, about = inertia + 0.25, angle = 2.0 * M_PI / 3.0, far = 0.8;
     for (int loop = 0; loop < LOOPS; loop++)
         for (int i = 0; i < 3; i++) {
-            cal_shape_def shape = cal_default_shape_def();
-            shape.body = 0;
-            shape.kind = CAL_CAPSULE;
-            shape.position[0] = 0.5;
-            shape.quaternion[0] = shape.quaternion[2] = sqrt(0.5), shape.quaternion[1] = shape.quaternion[3] = 0.0;
-            shape.size[0] = 0.02, shape.size[1] = 0.48;
+            const cal_shape_def shape = rod();
             cal_model* model = one_joint(CAL_REVOLUTE, torques[i], &shape, 0.5, inertia);
             cal_world_def def = weightless(loops[loop]);
             cal_world* world = cal_test_world(&def);
@@ -125,12 +131,7 @@ static void a_driven_arm_is_stopped_by_a_post(void** state) {
 static void an_arm_whirls_past_a_post(void** state) {
     (void)state;
     const double torque = 3e9, about = 0.35;
-    cal_shape_def shape = cal_default_shape_def();
-    shape.body = 0;
-    shape.kind = CAL_CAPSULE;
-    shape.position[0] = 0.5;
-    shape.quaternion[0] = shape.quaternion[2] = sqrt(0.5), shape.quaternion[1] = shape.quaternion[3] = 0.0;
-    shape.size[0] = 0.02, shape.size[1] = 0.48;
+    const cal_shape_def shape = rod();
     cal_model* model = one_joint(CAL_REVOLUTE, torque, &shape, 0.5, 0.1);
     for (int loop = 0; loop < LOOPS; loop++) {
         cal_world_def def = weightless(loops[loop]);
