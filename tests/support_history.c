@@ -82,7 +82,7 @@ static cal_model* random_chain(void) {
     return model;
 }
 
-static void kick(cal_callback_context* view, void* user) {
+void cal_test_kick(cal_callback_context* view, void* user) {
     (void)user;
     double* slots = cal_callback_slots(view, 0);
     slots[0] += 1.0;
@@ -92,7 +92,7 @@ static void kick(cal_callback_context* view, void* user) {
     cal_callback_set_velocity(view, 0, u, w);
 }
 
-static void count_hit(cal_callback_context* view, const double impulse[3], void* user) {
+void cal_test_count_hit(cal_callback_context* view, const double impulse[3], void* user) {
     (void)user;
     double* slots = cal_callback_slots(view, 0);
     if (slots != NULL) slots[0] += impulse[2];
@@ -139,8 +139,9 @@ cal_test_made cal_test_random_world(int number, double forced, uint64_t forced_s
             fail_msg("%s", error.text);
     }
     const cal_body_id body = cal_world_body(m.world, first);
-    if (below(4) == 0) assert_int_equal(cal_world_on_period(m.world, &body, 1, 0.05, 0.11, kick, NULL, NULL), CAL_OK);
-    if (below(4) == 0) assert_int_equal(cal_world_on_collision(m.world, body, count_hit, NULL, NULL), CAL_OK);
+    if (below(4) == 0)
+        assert_int_equal(cal_world_on_period(m.world, &body, 1, 0.05, 0.11, cal_test_kick, NULL, NULL), CAL_OK);
+    if (below(4) == 0) assert_int_equal(cal_world_on_collision(m.world, body, cal_test_count_hit, NULL, NULL), CAL_OK);
     return m;
 }
 

@@ -28,3 +28,7 @@ typedef struct cal_test_history {
 void cal_test_take_history(cal_world* world, double time, cal_test_history* out);
 // Fails with the first event that differs, or with flows of energy whose bits differ.
 void cal_test_compare_histories(const cal_test_history* wanted, const cal_test_history* found, const char* who);
+
+// Callbacks of a body with one slot: one turns its velocity round, and counts; the other one adds up impulses along z.
+void cal_test_kick(cal_callback_context* view, void* user);
+void cal_test_count_hit(cal_callback_context* view, const double impulse[3], void* user);

@@ -66,21 +66,6 @@ static cal_model* make_chain(bool hinges, bool falls) {
     return cal_test_finish(builder);
 }
 
-static void kick(cal_callback_context* view, void* user) {
-    (void)user;
-    double *slots = cal_callback_slots(view, 0), u[3], w[3];
-    slots[0] += 1.0;
-    cal_callback_body(view, 0, NULL, NULL, u, w);
-    for (int i = 0; i < 3; i++) u[i] = -0.9 * u[i] + 0.1 * slots[0];
-    cal_callback_set_velocity(view, 0, u, w);
-}
-
-static void count_hit(cal_callback_context* view, const double impulse[3], void* user) {
-    (void)user;
-    double* slots = cal_callback_slots(view, 0);
-    if (slots != NULL) slots[0] += impulse[2];
-}
-
 static item add_chain(changed* c, double height) {
     const double at[3] = {between(-c->spread, c->spread), between(-c->spread, c->spread), height + 0.8};
     item made = {.is_chain = true};
@@ -107,9 +92,9 @@ static item add_body(changed* c, double height) {
     assert_int_equal(cal_world_add_body(c->world, &body, &made.body, &error), CAL_OK);
     if (cal_world_add_shape(c->world, made.body, &shape, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
     if (c->calls && below(10) == 0 && cal_world_time(c->world) == 0.0) // the first call is to come
-        assert_int_equal(cal_world_on_period(c->world, &made.body, 1, 0.05, 0.11, kick, NULL, &error), CAL_OK);
+        assert_int_equal(cal_world_on_period(c->world, &made.body, 1, 0.05, 0.11, cal_test_kick, NULL, &error), CAL_OK);
     if (c->calls && below(10) == 0)
-        assert_int_equal(cal_world_on_collision(c->world, made.body, count_hit, NULL, &error), CAL_OK);
+        assert_int_equal(cal_world_on_collision(c->world, made.body, cal_test_count_hit, NULL, &error), CAL_OK);
     return made;
 }
 
