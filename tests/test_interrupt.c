@@ -238,6 +238,38 @@ static void ensembles_go_on_with_the_same_bits(void** state) {
     }
 }
 
+// A batch is asked before it has worked for long, however short the steps of its instances are: these turn by 1e7 rad/s.
+static void fast_ensembles_are_asked_soon(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"rkf", "gear"};
+    cal_builder* builder = cal_test_builder(0.0);
+    cal_body_def body = cal_default_body_def();
+    body.mass = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 1.0;
+    cal_joint_def joint = cal_default_joint_def();
+    joint.kind = CAL_REVOLUTE;
+    joint.stiffness = 1e14, joint.initial_q[0] = 0.1;
+    assert_true(cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint) >= 0);
+    cal_model* model = cal_test_finish(builder);
+    for (int i = 0; i < 2; i++) {
+        bell b = make_bell(1, 1);
+        cal_ensemble_def def = cal_default_ensemble_def();
+        def.count = 2;
+        def.sim.solver = solvers[i];
+        def.sim.interrupt = ring, def.sim.interrupt_user = &b;
+        b.left = 0;
+        cal_ensemble* ensemble = NULL;
+        cal_ensemble_report report;
+        cal_error error = {CAL_OK, ""};
+        assert_int_equal(cal_ensemble_create_def(model, &def, &ensemble, &error), CAL_OK);
+        assert_int_equal(cal_ensemble_advance(ensemble, 1.0, &error), CAL_INTERRUPTED);
+        cal_ensemble_get_report(ensemble, &report);
+        cal_test_expect_below((double)report.evaluations, 2.0 * CAL_HEADWAY_EVALUATIONS, "evaluations", solvers[i]);
+        cal_ensemble_destroy(ensemble);
+    }
+    cal_model_destroy(model);
+}
+
 static uint64_t run_randomized(const cal_model* model, int workers, bell* b) {
     cal_rps_def def = cal_default_rps_def();
     cal_threads_def threads = cal_default_threads_def();
@@ -304,6 +336,7 @@ int main(void) {
         cmocka_unit_test(events_go_on_with_the_same_bits),
         cmocka_unit_test(worlds_go_on_with_the_same_bits),
         cmocka_unit_test(ensembles_go_on_with_the_same_bits),
+        cmocka_unit_test(fast_ensembles_are_asked_soon),
         cmocka_unit_test(randomized_simulations_go_on_with_the_same_bits),
         cmocka_unit_test(runs_are_interrupted),
     };

@@ -15,8 +15,9 @@
 static const uint32_t COOKIE = 0x454e5331;
 enum { LINE = 8 }; // doubles
 // Of an advance that may be interrupted: joints × evaluations of a stretch, of which a core does some 30 million per second one by one
-// (run/run_sim.c) and more in lanes, so that it takes a third of a second at most; and how long the first one is, s, which is not known before.
-static const double JOINTS_PER_STRETCH = 1e7, FIRST_STRETCH = 1.0 / 64.0;
+// (run/run_sim.c) and more in lanes, so that it takes a third of a second at most; and how long the first one is, s: what that takes is not known
+// before, but an instance that gets on takes no more than CAL_HEADWAY_EVALUATIONS for it.
+static const double JOINTS_PER_STRETCH = 1e7, FIRST_STRETCH = CAL_LEAST_HEADWAY;
 
 cal_ensemble_def cal_default_ensemble_def(void) {
     return (cal_ensemble_def){.count = 1, .sim = cal_default_sim_def(), .cookie = COOKIE};
@@ -396,13 +397,14 @@ static cal_status run_interruptibly(cal_ensemble* ensemble, double time, cal_err
     while (ensemble->time < time) {
         const double from = ensemble->time, before = count_evaluations(ensemble);
         double to = from + (ensemble->stretch > 0.0 ? ensemble->stretch : FIRST_STRETCH);
-        if (!(to > from && to < time)) to = time;
+        if (!(to > from)) to = nextafter(from, time);
+        to = fmin(to, time);
         status = run_to(ensemble, to, error);
         if (ensemble->time < to) return status; // not an instance, but the ensemble has failed
         const double taken = count_evaluations(ensemble) - before;
         // What came to less than it could is no measure.
         if (to < time || taken > worth)
-            ensemble->stretch = (to - from) * fmin(fmax(worth / fmax(taken, 1.0), 0.5), 2.0);
+            ensemble->stretch = (to - from) * fmin(worth / fmax(taken, 1.0), 2.0);
         if (to < time && def->interrupt(def->interrupt_user))
             return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", to, time);
     }

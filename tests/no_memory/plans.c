@@ -143,7 +143,7 @@ static cal_status dynamics(campaign* c) {
     cal_status status = CAL_OK;
     cal_model* model = NULL;
     cal_dynamics* at = NULL;
-    double q[64], v[64], out[64 * 64], energy[2];
+    double q[64], v[64], out[64 * 64], energy[3];
     static const double point[3] = {0.1, 0.2, 0.3};
     DO(cal_model_generate("stickman", &model, &c->error));
     DO(cal_dynamics_create(model, &at, &c->error));
@@ -159,6 +159,8 @@ static cal_status dynamics(campaign* c) {
     DO(cal_dynamics_energy(at, q, v, energy));
     DO(cal_dynamics_jacobian(at, q, 2, point, out));
     cal_note(c, out, 6 * dof * sizeof(double));
+    DO(cal_dynamics_center(at, q, energy, out));
+    cal_note(c, out, 3 * dof * sizeof(double));
 end:
     cal_dynamics_destroy(at);
     cal_model_destroy(model);

@@ -236,7 +236,10 @@ static cal_status tables(campaign* c, cal_run* run) {
     unsigned columns;
     cal_campaign_path(c, "table.csv", path);
     cal_campaign_path(c, "events.csv", other);
-    DO(cal_csv_columns(cal_run_model(run) != NULL ? "q,v,energy,pose,channels" : "energy,pose", &columns, &c->error));
+    const char* const names = cal_run_instances(run) > 1    ? "q,v"
+                              : cal_run_model(run) != NULL ? "q,v,energy,pose,channels"
+                                                           : "energy,pose";
+    DO(cal_csv_columns(names, &columns, &c->error));
     DO(cal_csv_create(path, run, columns, &csv, &c->error));
     if (cal_run_can(run, CAL_RUN_EVENTS)) DO(cal_csv_create_events(other, run, &events, &c->error));
     for (int i = 1; i <= 3; i++) {
@@ -326,6 +329,26 @@ static cal_status record_tables(campaign* c) {
     const cal_status status = with_run(c, tables, "mobile:s=1,l=2,o=3");
     return status == CAL_OK && !c->ended ? with_run(c, tables, NULL) : status;
 }
+// A batch with loops: a table of all instances, a film of one that is shown later.
+static cal_status record_batches(campaign* c) {
+    cal_status status = CAL_OK;
+    cal_model* model = NULL;
+    cal_run* run = NULL;
+    DO(cal_model_generate("fivebar", &model, &c->error));
+    cal_run_ensemble_def def = cal_default_run_ensemble_def();
+    def.ensemble.count = 3;
+    def.ensemble.sim.solver = "gear";
+    DO(cal_run_create_ensemble(model, &def, &run, &c->error));
+    DO_OR_END(cal_run_begin(run, false, NULL, &c->error));
+    status = tables(c, run);
+    if (status != CAL_OK || c->ended) goto end;
+    DO(cal_run_show(run, cal_run_instances(run) - 1, &c->error));
+    status = films(c, run);
+end:
+    cal_run_destroy(run);
+    cal_model_destroy(model);
+    return status;
+}
 static cal_status record_films(campaign* c) {
     const cal_status status = with_run(c, films, "chain:n=3");
     return status == CAL_OK && !c->ended ? with_run(c, films, NULL) : status;
@@ -345,6 +368,7 @@ const named_scenario cal_run_scenarios[] = {{"runs of simulations", sim_runs},
                                             {"other runs", other_runs},
                                             {"tables", record_tables},
                                             {"films", record_films},
+                                            {"records of batches", record_batches},
                                             {"viewer", views},
 #ifdef CALDER_HAVE_EXPAT
                                             {"sensors", sensors},

@@ -180,6 +180,50 @@ static cal_status divided(campaign* c) { return scene(c, "atoms:n=200", "threads
 // Arms with boxes: groups, and multibodies in them, in domains of several threads.
 static cal_status divided_groups(campaign* c) { return scene(c, "robots:n=32,boxes=2", "threads:2", 0.005); }
 
+// Bodies and chains come and go on two threads, where what changes is undone and done again.
+static cal_status come_and_go(campaign* c) {
+    static const double above[3] = {0.0, 0.0, 3.0};
+    enum { BALLS = 100, FEW = 10 };
+    cal_status status = CAL_OK;
+    cal_machine* cores = NULL;
+    cal_model* model = NULL;
+    cal_world* world = NULL;
+    cal_body_id floor, balls[BALLS];
+    cal_multibody_id arm;
+    cal_sim_def systems = cal_default_sim_def();
+    DO(cal_machine_from_text("threads:2", 0, &cores, &c->error));
+    DO(cal_model_generate("chain:n=3", &model, &c->error));
+    systems.machine = cores;
+    cal_world_def def = cal_default_world_def();
+    def.forced_rollbacks = 0.1;
+    def.systems = &systems;
+    DO(cal_world_create(&def, &world, &c->error));
+    status = add(c, world, CAL_PLANE, 0.0, 0.0, &floor);
+    for (int i = 0; i < BALLS && status == CAL_OK; i++)
+        status = add(c, world, CAL_SPHERE, 0.3 * i, 0.11 + 0.01 * (i % 7), &balls[i]);
+    if (status != CAL_OK) goto end;
+    DO_OR_END(cal_world_advance(world, 0.05, &c->error));
+    for (int round = 1; round <= 2; round++) {
+        for (int i = FEW * round - FEW; i < FEW * round; i++)
+            DO_OR_END(cal_world_remove_body(world, balls[i], &c->error));
+        DO(cal_world_add_multibody(world, model, above, NULL, 0, &arm, &c->error));
+        DO(cal_world_start_multibody(world, arm, NULL, NULL, &c->error));
+        DO(cal_world_let_links_touch(world, arm, &c->error));
+        for (int i = 0; i < FEW && status == CAL_OK; i++)
+            status = add(c, world, CAL_BOX, 0.3 * (i + 3 * FEW), round, &balls[i]);
+        if (status != CAL_OK) goto end;
+        DO_OR_END(cal_world_advance(world, 0.05 + 0.03 * round, &c->error));
+        DO_OR_END(cal_world_remove_multibody(world, arm, &c->error));
+    }
+    DO_OR_END(cal_world_advance(world, 0.15, &c->error));
+    status = note_world(c, world);
+end:
+    cal_world_destroy(world);
+    cal_model_destroy(model);
+    cal_machine_destroy(cores);
+    return status;
+}
+
 #ifdef CALDER_HAVE_EXPAT
 // A ball falls onto an arm that hangs at its stops: stops in contact groups, and impacts of several at once.
 static cal_status stopped(campaign* c) {
@@ -234,6 +278,7 @@ const named_scenario cal_world_scenarios[] = {{"world, timewarp", timewarp},
                                               {"scenes", scenes},
                                               {"world on two cores", divided},
                                               {"groups on two cores", divided_groups},
+                                              {"come and go on two cores", come_and_go},
 #ifdef CALDER_HAVE_EXPAT
                                               {"world with stops", stopped},
                                               {"world with a constraint", connected},
