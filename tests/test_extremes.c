@@ -142,6 +142,34 @@ static void what_cannot_be_carried_is_said(void** state) {
     end(sim, model);
 }
 
+// A damper of 1e7 N m s/rad beside steps of 1 s of an explicit solver: the line says what became of the motion.
+static void what_bursts_is_said(void** state) {
+    (void)state;
+    cal_builder* builder = begin();
+    const int base = add_body(builder, CAL_GROUND, 1.0, 2.0, 1.0, 0.0);
+    add_joint(builder, base, CAL_FREE, 0.0, 0.0, 0.0);
+    const int link = add_body(builder, base, 0.5, -0.5, 1.0, 0.0);
+    cal_joint_def joint = cal_default_joint_def();
+    joint.kind = CAL_REVOLUTE;
+    joint.axis[1] = 1.0, joint.axis[2] = 0.0;
+    joint.damping = 1e7;
+    joint.initial_v[0] = 1e-9;
+    cal_builder_add_joint(builder, link, &joint);
+    add_shape(builder, link, CAL_SPHERE, sphere_radius, 0.1);
+    add_shape(builder, CAL_GROUND, CAL_PLANE, 0.0, 0.0);
+    cal_model* model = NULL;
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    cal_sim_def def = cal_default_sim_def();
+    def.solver = "rk4";
+    def.step = 1.0;
+    cal_sim* sim = NULL;
+    cal_error error = {CAL_OK, ""};
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_NOT_FINITE); // boxes are looked for ahead
+    if (strstr(error.text, "became infinite or not a number") == NULL) fail_msg("%s", error.text);
+    end(sim, model);
+}
+
 // What is followed in steps of nanoseconds is not followed further than it can be kept: a box of usual length would have 1e5 states.
 static void short_steps_take_little_memory(void** state) {
     (void)state;
@@ -259,6 +287,7 @@ int main(void) {
         cmocka_unit_test(stiff_spring_holds),
         cmocka_unit_test(fast_bodies_arrive),
         cmocka_unit_test(what_cannot_be_carried_is_said),
+        cmocka_unit_test(what_bursts_is_said),
         cmocka_unit_test(short_steps_take_little_memory),
         cmocka_unit_test(worlds_take_finite_numbers),
         cmocka_unit_test(models_take_finite_numbers),

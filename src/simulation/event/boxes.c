@@ -325,8 +325,10 @@ static cal_status sweep_past(cal_world* world, int body, double from, double tim
 
 static cal_status fail_nowhere(const cal_world* world, int body, double time, cal_status status, cal_error* error) {
     char name[64];
-    return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
-                    cal_body_name_at(world, body, name, sizeof name), time, cal_status_text(status));
+    // A motion that goes on from numbers that no simulation has.
+    const cal_status said = status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status;
+    return cal_fail(error, said, "%s is nowhere at %g s: %s", cal_body_name_at(world, body, name, sizeof name), time,
+                    cal_status_text(said));
 }
 
 // from: what comes back may be from there on; at: where the present motion begins.
