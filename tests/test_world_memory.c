@@ -169,11 +169,44 @@ static void scenes_without_memory(void** unused) {
     every_allocation_fails(run_scene, 5);
 }
 
+// A hash has no way to say that there was no memory for it: it needs none, also where nobody has looked at the state before.
+static void hashes_without_memory(void** state) {
+    (void)state;
+    cal_builder* builder = cal_test_builder(9.81);
+    cal_shape_def shape = cal_default_shape_def();
+    shape.kind = CAL_SPHERE;
+    shape.size[0] = 0.1;
+    for (int i = 0; i < 2; i++) { // an arm, and a ball
+        cal_body_def body = cal_default_body_def();
+        body.position[2] = 1.0 + i;
+        body.mass = 1.0;
+        body.center[0] = i == 0 ? 0.2 : 0.0;
+        for (int k = 0; k < 3; k++) body.inertia[k] = 0.01;
+        cal_joint_def joint = cal_default_joint_def();
+        joint.kind = i == 0 ? CAL_REVOLUTE : CAL_FREE;
+        shape.body = cal_builder_add_body(builder, &body);
+        assert_true(cal_builder_add_joint(builder, shape.body, &joint) >= 0);
+        assert_true(cal_builder_add_shape(builder, &shape) >= 0);
+    }
+    cal_model* own = cal_test_finish(builder);
+    const cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = cal_test_create_sim(own, &def);
+    cal_test_advance_sim(sim, 0.1);
+    assert_int_equal(cal_sim_set(sim, 0.0, NULL, NULL, NULL), CAL_OK);
+    cal_fail_allocation(0);
+    const uint64_t without = cal_sim_hash(sim);
+    cal_fail_allocation(-1);
+    assert_true(without == cal_sim_hash(sim));
+    cal_sim_destroy(sim);
+    cal_model_destroy(own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_without_memory),
         cmocka_unit_test(worlds_without_memory),
         cmocka_unit_test(scenes_without_memory),
+        cmocka_unit_test(hashes_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,9 @@ cal_status cal_model_map_create(const cal_model* model, cal_model_map** out) {
     map->joint = cal_allocate(joints + 1, sizeof *map->joint);
     map->motor = cal_allocate(motors + 1, sizeof *map->motor);
     map->constraint = cal_allocate(constraints + 1, sizeof *map->constraint);
-    if (!map->body || !map->place || !map->joint || !map->motor || !map->constraint) {
+    map->numbers =
+        cal_allocate((size_t)cal_model_q_count(model) + (size_t)cal_model_v_count(model) + 1, sizeof *map->numbers);
+    if (!map->body || !map->place || !map->joint || !map->motor || !map->constraint || !map->numbers) {
         cal_model_map_destroy(map);
         *out = NULL;
         return CAL_NO_MEMORY;
@@ -33,7 +35,7 @@ cal_status cal_model_map_create(const cal_model* model, cal_model_map** out) {
 
 void cal_model_map_destroy(cal_model_map* map) {
     if (map == NULL) return;
-    void* const lists[] = {map->body, map->place, map->joint, map->motor, map->constraint, map};
+    void* const lists[] = {map->body, map->place, map->joint, map->motor, map->constraint, map->numbers, map};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -84,11 +86,9 @@ cal_status cal_map_state(cal_world* world, const cal_model* model, const cal_mod
         cal_multibody* m = world->multibodies[i];
         if (!m->of_model) continue;
         const cal_multibody_model* e = m->engine;
-        double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
-        if (numbers == NULL) return CAL_NO_MEMORY;
-        status = cal_multibody_at(world, m, world->time, numbers, numbers + e->q_count);
-        if (status == CAL_OK) scatter(model, map, i, e->model, numbers, numbers + e->q_count, q, v);
-        cal_free(numbers);
+        double *own_q = map->numbers, *own_v = own_q + e->q_count;
+        status = cal_multibody_at(world, m, world->time, own_q, own_v);
+        if (status == CAL_OK) scatter(model, map, i, e->model, own_q, own_v, q, v);
     }
     return status;
 }

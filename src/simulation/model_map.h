@@ -14,6 +14,7 @@ typedef struct cal_model_map {
     cal_mapped* joint; // of each joint; multibody −1: `number` is a free body of the world
     cal_mapped* motor; // of each actuator
     cal_mapped* constraint;
+    double* numbers; // room for q and v of a multibody, so that looking at what is there takes no memory
 } cal_model_map;
 
 cal_status cal_model_map_create(const cal_model* model, cal_model_map** out);
