@@ -203,6 +203,7 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
 
 /// Advances to a time not before the last one. The first call checks the world: CAL_BAD_MODEL names the bodies that overlap
 /// and how deep, or what is massless. A world that fails has ended: later calls, and cal_world_get_body, give the same status.
+/// A change that finds no memory (a push, a drive, a removal) may end it, too.
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error);
 double cal_world_time(const cal_world* world);
 

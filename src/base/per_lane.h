@@ -9,6 +9,12 @@
 #else
 #define CAL_DEVICE
 #endif
+// Behind `inline`: always, but not where outcomes of branches are counted (`make coverage`), since a copy in a caller is no way of its own.
+#ifdef CALDER_COUNTED
+#define CAL_ALWAYS
+#else
+#define CAL_ALWAYS __attribute__((always_inline))
+#endif
 // Before loops over the entries of an array that shall be in registers; and before those that have no registers for two turns at a time.
 #ifdef __CUDACC__
 #define CAL_UNROLL _Pragma("unroll")

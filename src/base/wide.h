@@ -13,10 +13,10 @@
 #define CAL_SANITIZED
 #endif
 
-// The choice is made before sanitizers are set up, so they go without.
+// The choice is made before sanitizers are set up, so they go without; and where branches are counted there is one function for each.
 #if defined(CAL_THREAD_PER_LANE)
 #define CAL_WIDE CAL_DEVICE
-#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED)
+#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED) && !defined(CALDER_COUNTED)
 #define CAL_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CAL_WIDE
@@ -25,13 +25,13 @@
 // function of the C library otherwise.
 #if defined(CAL_THREAD_PER_LANE)
 #define CAL_FUSING CAL_DEVICE
-#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED)
+#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED) && !defined(CALDER_COUNTED)
 #define CAL_FUSING __attribute__((target_clones("fma", "default")))
 #else
 #define CAL_FUSING
 #endif
 // For what such functions call, so that it is compiled along with them.
-#define CAL_WIDE_INLINE CAL_DEVICE static inline __attribute__((always_inline))
+#define CAL_WIDE_INLINE CAL_DEVICE static inline CAL_ALWAYS
 
 // Before a loop in which nothing is read that an earlier turn has written, whatever the pointers are. clang compares pointers instead: asked for
 // more, it complains of loops that it cannot widen.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 // Between the user's order, `own`, and that of y, in runs of `run` numbers, which a compiler knows.
-static inline __attribute__((always_inline)) void copy_runs(const int32_t* position, int count, int run, bool into,
+static inline CAL_ALWAYS void copy_runs(const int32_t* position, int count, int run, bool into,
                                                             double* y, double* own) {
     int i = 0;
     for (; i + run <= count; i += run) {

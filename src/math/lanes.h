@@ -14,7 +14,7 @@
 
 // A call would move dozens of lanes through memory.
 #undef LANE_INLINE
-#define LANE_INLINE CAL_DEVICE static inline __attribute__((always_inline))
+#define LANE_INLINE CAL_DEVICE static inline CAL_ALWAYS
 #undef LANE_FUNCTION
 #define LANE_FUNCTION CAL_DEVICE static
 #undef lane
