@@ -106,9 +106,40 @@ static void test_sine_and_cosine_are_those_of_the_library(void** unused) {
     }
 }
 
+// As far as an angle says where something points, and no numbers beyond: on every lane.
+static void test_large_angles_are_right_or_no_numbers(void** unused) {
+    (void)unused;
+    double s, c;
+    for (int power = 30; power < 50; power++)
+        for (int i = 0; i < 100; i++) {
+            const double x = ldexp(1.0 + 0.00993 * i, power);
+            cal_lane_sincos_1(x, &s, &c);
+            if (!(fabs(s - sin(x)) <= 0x1p-51 && fabs(c - cos(x)) <= 0x1p-51)) fail_msg("sine or cosine of %.17g", x);
+        }
+    for (int power = 51; power < 1024; power++) {
+        cal_lane_sincos_1(ldexp(-1.1, power), &s, &c);
+        if (!isnan(s) || !isnan(c)) fail_msg("sine and cosine of -1.1 2^%d are %g and %g", power, s, c);
+    }
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=9");
+    const size_t size = (size_t)cal_model_v_count(model), places = (size_t)cal_model_q_count(model);
+    double *q = cal_test_numbers(places), *qdd = cal_test_numbers(size);
+    q[0] = 1e16;
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
+        cal_test_engine engine = cal_test_open(model, "aba", lanes);
+        assert_int_equal(cal_state_set(engine.state, CAL_Q, q), CAL_OK);
+        cal_test_execute(&engine);
+        assert_int_equal(cal_state_get(engine.state, CAL_QDD, qdd), CAL_OK);
+        assert_true(isnan(qdd[0]));
+        cal_test_close(&engine);
+    }
+    free(q), free(qdd);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sine_and_cosine_are_those_of_the_library),
+        cmocka_unit_test(test_large_angles_are_right_or_no_numbers),
         cmocka_unit_test(test_mobile_at_rest_stays),
         cmocka_unit_test(test_accelerations_do_not_depend_on_lanes),
         cmocka_unit_test(test_large_models_do_not_depend_on_lanes),

@@ -846,7 +846,7 @@ cal_status cal_dynamics_poses(cal_dynamics* dynamics, const double* q, double* p
 /// Kinetic and potential energy.
 cal_status cal_dynamics_energy(cal_dynamics* dynamics, const double* q, const double* v, double energy[2]);
 /// The centre of mass of all that can move (cal_model_mass), and the Jacobian of its velocity, 3 × v_count, rows; either may be NULL.
-/// #CAL_BAD_MODEL: nothing that moves has mass.
+/// #CAL_BAD_MODEL: nothing that moves has mass. #CAL_NOT_FINITE: masses are so large that their sum is infinite.
 cal_status cal_dynamics_center(cal_dynamics* dynamics, const double* q, double center[3], double* jacobian);
 /// As cal_state_jacobian, of a point of a body (body's frame), 6 × v_count.
 cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int body, const double point[3],

@@ -4,6 +4,7 @@
 #include "machine/machine.h"
 #include "math/vector.h"
 #include "model/activation.h"
+#include <math.h>
 #include <string.h>
 
 typedef enum algorithm { FORWARD, INVERSE, MASS, KINEMATICS, ENERGY, ALGORITHMS } algorithm;
@@ -133,6 +134,7 @@ cal_status cal_dynamics_center(cal_dynamics* dynamics, const double* q, double c
     const cal_model* model = dynamics->model;
     const double mass = cal_model_mass(model);
     if (!(mass > 0.0)) return CAL_BAD_MODEL;
+    if (!isfinite(mass)) return CAL_NOT_FINITE;
     const size_t bodies = (size_t)model->body_count, degrees = (size_t)model->v_count;
     double* poses = cal_allocate(7 * bodies + 6 * degrees, sizeof *poses);
     if (!poses) return CAL_NO_MEMORY;

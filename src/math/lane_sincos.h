@@ -1,5 +1,5 @@
-// Sine and cosine, to about one unit in the last place for |x| < 1e9 and without surprises up to 1e15; the same bits on
-// every lane. x = n π/2 + r by three parts of π/2 (Cody and Waite), then the polynomials of Sun's fdlibm on |r| ≤ π/4.
+// Sine and cosine, to about one unit in the last place for |x| < 1e9 and without surprises up to 1e15; from 2⁵¹ on, where the quadrant would be lost,
+// they are no numbers. The same bits on every lane. x = n π/2 + r by three parts of π/2 (Cody and Waite), then the polynomials of Sun's fdlibm on |r| ≤ π/4.
 // Included by lanes.h, once a width.
 #define lane_reduce LANE(cal_lane_reduce)
 #define lane_polynomials LANE(cal_lane_polynomials)
@@ -13,6 +13,7 @@ LANE_INLINE lane lane_reduce(lane x, lane* r) {
     *r = lane_fnma(n, lane_set(0x1.921fb54442d18p0), x);
     *r = lane_fnma(n, lane_set(0x1.1a62633145c07p-54), *r);
     *r = lane_fnma(n, lane_set(-0x1.f1976b7ed8fbcp-110), *r);
+    *r = lane_fma(x * lane_set(0x1p973), lane_set(0.0), *r); // nothing, and infinity times nothing from 2⁵¹ on
     return shifted;
 }
 
