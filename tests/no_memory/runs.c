@@ -236,7 +236,7 @@ static cal_status tables(campaign* c, cal_run* run) {
     unsigned columns;
     cal_campaign_path(c, "table.csv", path);
     cal_campaign_path(c, "events.csv", other);
-    const char* const names = cal_run_instances(run) > 1    ? "q,v"
+    const char* const names = cal_run_instances(run) > 1   ? "q,v"
                               : cal_run_model(run) != NULL ? "q,v,energy,pose,channels"
                                                            : "energy,pose";
     DO(cal_csv_columns(names, &columns, &c->error));
