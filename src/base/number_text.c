@@ -61,8 +61,8 @@ static bool scale(double x, decimal* d) {
     const int exponent = (int)(bits >> MANTISSA) - 1023; // of a number that is positive and not tiny
     d->mantissa = (bits & ((UINT64_C(1) << MANTISSA) - 1)) | UINT64_C(1) << MANTISSA;
     if (exponent < -40 || exponent > 52) return false;
-    // log10(2) 2^18, rounded down: of so few exponents the power is right, or one too low.
-    d->power = exponent * 78913 >> 18;
+    // log10(2) 2^18, rounded down: of so few exponents the power is right, or one too low. 64 more are shifted: what is below zero is not.
+    d->power = ((exponent * 78913 + (64 << 18)) >> 18) - 64;
     for (;; d->power++) {
         const int k = DIGITS - 1 - d->power;
         d->shift = MANTISSA - exponent - k;
