@@ -403,8 +403,7 @@ static cal_status run_interruptibly(cal_ensemble* ensemble, double time, cal_err
         if (ensemble->time < to) return status; // not an instance, but the ensemble has failed
         const double taken = count_evaluations(ensemble) - before;
         // What came to less than it could is no measure.
-        if (to < time || taken > worth)
-            ensemble->stretch = (to - from) * fmin(worth / fmax(taken, 1.0), 2.0);
+        if (to < time || taken > worth) ensemble->stretch = (to - from) * fmin(worth / fmax(taken, 1.0), 2.0);
         if (to < time && def->interrupt(def->interrupt_user))
             return cal_fail(error, CAL_INTERRUPTED, "interrupted at t = %g s, on the way to t = %g s", to, time);
     }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 // Between the user's order, `own`, and that of y, in runs of `run` numbers, which a compiler knows.
-static inline CAL_ALWAYS void copy_runs(const int32_t* position, int count, int run, bool into,
-                                                            double* y, double* own) {
+static inline CAL_ALWAYS void copy_runs(const int32_t* position, int count, int run, bool into, double* y,
+                                        double* own) {
     int i = 0;
     for (; i + run <= count; i += run) {
         double *const there = y + position[i], *const here = own + i;

@@ -7,8 +7,8 @@
 typedef double RIDE(riders) __attribute__((vector_size(RIDERS * 8)));
 
 // One joint: what is left at it, and what goes on, at its parent's origin. The operations of pass_wrench and pull_wrench (wrench_body.h).
-static inline CAL_ALWAYS void
-RIDE(ride_joint)(int kind, const double* record, const double* response, RIDE(riders) * f, RIDE(riders) * share) {
+static inline CAL_ALWAYS void RIDE(ride_joint)(int kind, const double* record, const double* response, RIDE(riders) * f,
+                                               RIDE(riders) * share) {
     const double *z = record + CAL_ABA_Z * CAL_WIDTH, *d = record + CAL_ABA_D * CAL_WIDTH;
     RIDE(riders)* const felt = kind == CAL_PRISMATIC ? f + 3 : f;
     *share = (z[0] * felt[0] + z[CAL_WIDTH] * felt[1]) + z[2 * CAL_WIDTH] * felt[2];
@@ -19,8 +19,7 @@ RIDE(ride_joint)(int kind, const double* record, const double* response, RIDE(ri
     f[2] += d[0] * f[4] - d[CAL_WIDTH] * f[3];
 }
 
-static inline CAL_ALWAYS void RIDE(ride_run)(int kind, const cal_context* context,
-                                                                 const cal_column* column) {
+static inline CAL_ALWAYS void RIDE(ride_run)(int kind, const cal_context* context, const cal_column* column) {
     const cal_riders* with = context->riders;
     const int record = cal_aba_record(kind);
     int i = cal_step_count_1(column) - 1, touched = 0;

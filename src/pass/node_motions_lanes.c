@@ -64,9 +64,8 @@ static inline quick stand_quick(const cal_node* root) {
 }
 
 // find_place and find_velocity of a revolute joint: from its parent's motion to its own. offset: from its parent's origin.
-static inline CAL_ALWAYS void move_quick(const cal_node* node, const double* offset, double v,
-                                                             double s, double c, bool moved, quick* m,
-                                                             cal_node_motion* own) {
+static inline CAL_ALWAYS void move_quick(const cal_node* node, const double* offset, double v, double s, double c,
+                                         bool moved, quick* m, cal_node_motion* own) {
     four arm, z;
     if (moved) {
         // L = R₀ Rot_z(q), row by row: c f₀ + s f₁, c f₁ − s f₀, f₂.
@@ -101,9 +100,8 @@ static inline CAL_ALWAYS void move_quick(const cal_node* node, const double* off
 
 // A revolute node and the chain of such below it, as far as nodes are numbered one after the other: what goes from one to the next stays
 // in registers. Nodes before `end`; returns the first that is not of it.
-static inline CAL_ALWAYS int move_run(const cal_node* nodes, int n, int end, const double* v,
-                                                          const double* sines, const double* cosines, bool moved,
-                                                          cal_node_motion* out) {
+static inline CAL_ALWAYS int move_run(const cal_node* nodes, int n, int end, const double* v, const double* sines,
+                                      const double* cosines, bool moved, cal_node_motion* out) {
     static const double nowhere[3] = {0.0};
     quick m = nodes[n].parent < 0 ? stand_quick(&nodes[n]) : load_quick(&out[nodes[n].parent], moved);
     do {
