@@ -67,6 +67,29 @@ static void everything_agrees(void** state) {
     cal_model_destroy(model);
 }
 
+// Masses may be as large as numbers; where their sum is none, nobody says where their centre is.
+static void masses_that_are_too_large_have_no_center(void** state) {
+    (void)state;
+    cal_builder* builder = cal_test_builder(0.0);
+    for (int i = 0; i < 2; i++) {
+        cal_body_def body = cal_default_body_def();
+        cal_joint_def joint = cal_default_joint_def();
+        body.mass = 1.7e308;
+        for (int k = 0; k < 3; k++) body.inertia[k] = 1.0;
+        body.position[0] = 1.0 + i;
+        joint.kind = CAL_FREE;
+        assert_true(cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint) >= 0);
+    }
+    cal_model* model = cal_test_finish(builder);
+    cal_dynamics* dynamics = NULL;
+    double q[14], center[3];
+    cal_model_initial(model, q, NULL, NULL);
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    assert_int_equal(cal_dynamics_center(dynamics, q, center, NULL), CAL_NOT_FINITE);
+    cal_dynamics_destroy(dynamics);
+    cal_model_destroy(model);
+}
+
 // A humanoid has a free joint and balls. What is displaced by v is at a difference of v, and its centre moves as momentum says.
 static void positions_move_as_velocities_say(void** state) {
     (void)state;
@@ -146,8 +169,8 @@ static void names_are_found(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_agrees),
-                                       cmocka_unit_test(positions_move_as_velocities_say),
-                                       cmocka_unit_test(names_are_found)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_agrees), cmocka_unit_test(masses_that_are_too_large_have_no_center),
+        cmocka_unit_test(positions_move_as_velocities_say), cmocka_unit_test(names_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
