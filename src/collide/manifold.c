@@ -12,12 +12,15 @@
 // points that it is about to stand on.
 #include "collide/convex.h"
 
-enum { MOST_CORNERS = 40, CAP_CORNERS = 8, MOST_CLIPPED = MOST_CORNERS + 40 };
+enum { MOST_CORNERS = 40, CAP_CORNERS = 8, MOST_CLIPPED = 2 * MOST_CORNERS + CAP_CORNERS };
 static const double face_cosine = 0.985; // ten degrees
 static const double line_sine = 0.17;
 // Of a side's length: corners so near to it are on it. Where two pieces of one width lie flush on each other, rounding would otherwise
 // say from step to step which of two corners is there, or make two of one.
 static const double flush = 1e-9;
+
+// Of the radius of a round face: points of its rim so near to each other are one. A side that is flush with the rim cuts off as much.
+static const double one_point = 1e-4;
 
 // Of a size: what the deepest point may be deeper than those of the outline. A round face has eight of them, and the deepest one of its rim is
 // between two. A group leaves a millionth (contact/group_work.h).
@@ -43,6 +46,7 @@ typedef struct feature {
     corner corners[MOST_CORNERS];
     double normal[3]; // where count > 2
     double alignment; // of the normal with d
+    double rim, center[3]; // of a face that is round: its radius; else 0
 } feature;
 
 static void add_corner(const cal_view* view, const double local[3], int id, feature* out) {
@@ -120,8 +124,10 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
             const double *on = circle[at], p[3] = {r * (c * on[0] - d * on[1]), r * (d * on[0] + c * on[1]), up * h};
             add_corner(view, p, rolls ? CAP_CORNERS + at : at, out);
         }
-        const double normal[3] = {0.0, 0.0, up};
+        const double normal[3] = {0.0, 0.0, up}, middle[3] = {0.0, 0.0, up * h};
         cal_view_direction(view, normal, out->normal);
+        cal_view_point(view, middle, out->center);
+        out->rim = r;
         out->alignment = fabs(local[2]);
     } else if (fabs(local[2]) <= line_sine)
         for (int end = 0; end < 2; end++) {
@@ -133,7 +139,7 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
 // count is 0 where the piece touches in one point.
 static void show(const cal_view* view, const double d[3], feature* out) {
     double local[3];
-    out->count = 0, out->alignment = -2.0;
+    out->count = 0, out->alignment = -2.0, out->rim = 0.0;
     cal_view_to_local(view, d, local);
     switch (view->piece->core) {
     case CAL_CORE_BOX:
@@ -189,6 +195,104 @@ static int clip_by(const feature* reference, const double n[3], corner* corners,
         memcpy(corners, other, (size_t)count * sizeof *corners);
     }
     return count;
+}
+
+// A corner seen along n on a round face, from its centre.
+static void place_on(const feature* face, const double n[3], const double p[3], double out[3]) {
+    cal_subtract3(p, face->center, out);
+    const double off = cal_dot3(face->normal, out) / cal_dot3(face->normal, n);
+    for (int i = 0; i < 3; i++) out[i] -= off * n[i];
+}
+
+// What of an outline is on a round face, seen along n: corners, where edges cross the rim, and those of the rim's eight that are inside. By
+// sides between these eight what lies beside the rim, up to 0.08 of the radius from it, would be left out.
+typedef struct on_rim {
+    const feature* face;
+    const corner* in;
+    int count;
+    double q[MOST_CORNERS][3];
+} on_rim;
+
+static bool is_on(const on_rim* o, int k) {
+    const double square = o->face->rim * o->face->rim;
+    return cal_dot3(o->q[k], o->q[k]) - square <= 2.0 * flush * square;
+}
+
+// An edge and the corner that it begins at; returns how many points there are.
+static int clip_edge(const on_rim* o, int k, bool with_end, corner* out) {
+    const int end = (k + 1) % o->count;
+    const corner *from = &o->in[k], *to = &o->in[end];
+    const bool begins = is_on(o, k), ends = is_on(o, end);
+    double way[3];
+    cal_subtract3(o->q[end], o->q[k], way);
+    // |q + t way| = r
+    const double a = cal_dot3(way, way), b = cal_dot3(o->q[k], way),
+                 square = b * b - a * (cal_dot3(o->q[k], o->q[k]) - o->face->rim * o->face->rim),
+                 root = square > 0.0 ? sqrt(square) : 0.0, cuts[2] = {(-b - root) / a, (-b + root) / a};
+    const bool crosses = square > 0.0 && cuts[0] < 1.0 && cuts[1] > 0.0;
+    int kept = 0;
+    if (begins) out[kept++] = *from;
+    for (uint32_t e = 0; e < 2; e++) {
+        if (!crosses || (e == 0 ? begins : ends)) continue;
+        for (int i = 0; i < 3; i++) out[kept].p[i] = from->p[i] + cuts[e] * (to->p[i] - from->p[i]);
+        out[kept].edge = from->edge;
+        out[kept++].id = from->edge | e << 16 | 0x800000u;
+    }
+    if (with_end && ends) out[kept++] = *to;
+    return kept;
+}
+
+// Whether one of the eight is inside of the outline or on it.
+static bool is_inside(const on_rim* o, const double q[3], double turn) {
+    for (int k = 0; k < o->count; k++) {
+        double edge[3], way[3], across[3];
+        cal_subtract3(o->q[(k + 1) % o->count], o->q[k], edge);
+        cal_subtract3(q, o->q[k], way);
+        cal_cross3(edge, way, across);
+        if (!(turn * cal_dot3(across, o->face->normal) >= -flush * cal_dot3(edge, edge))) return false;
+    }
+    return true;
+}
+
+// Whether a place on the face is that of one of the points that are there.
+static bool is_there(const on_rim* o, const double n[3], const double q[3], const corner* points, int count) {
+    for (int k = 0; k < count; k++) {
+        double at[3], apart[3];
+        place_on(o->face, n, points[k].p, at);
+        cal_subtract3(at, q, apart);
+        if (cal_dot3(apart, apart) <= one_point * one_point * o->face->rim * o->face->rim) return true;
+    }
+    return false;
+}
+
+// Points are on the outline's plane, or, where that is the reference, on the round face's; names count the round face as the reference.
+static int clip_by_rim(const feature* face, const feature* outline, const double n[3], bool onto_face, corner* out) {
+    on_rim o = {.face = face, .in = outline->corners, .count = outline->count};
+    const bool line = o.count == 2;
+    int kept = 0;
+    for (int k = 0; k < o.count; k++) place_on(face, n, o.in[k].p, o.q[k]);
+    for (int k = 0; k < (line ? 1 : o.count); k++) kept += clip_edge(&o, k, line, out + kept);
+    const int clipped = kept;
+    // Outlines go round with their own normals.
+    const double turn = cal_dot3(outline->normal, face->normal) > 0.0 ? 1.0 : -1.0;
+    for (int j = 0; !line && j < face->count; j++) {
+        const corner* own = &face->corners[j];
+        double q[3], off[3];
+        place_on(face, n, own->p, q);
+        if (!is_inside(&o, q, turn) || is_there(&o, n, q, out, clipped)) continue;
+        cal_subtract3(o.in[0].p, own->p, off);
+        const double up = onto_face ? 0.0 : cal_dot3(outline->normal, off) / cal_dot3(outline->normal, n);
+        for (int i = 0; i < 3; i++) out[kept].p[i] = own->p[i] + up * n[i];
+        const uint32_t before = (uint32_t)((j + face->count - 1) % face->count);
+        out[kept].edge = before;
+        out[kept++].id = before | 0x8000u | (uint32_t)j << 16 | 0x800000u;
+    }
+    for (int k = 0; onto_face && k < clipped; k++) {
+        double q[3];
+        place_on(face, n, out[k].p, q);
+        for (int i = 0; i < 3; i++) out[k].p[i] = face->center[i] + q[i];
+    }
+    return kept;
 }
 
 // Pieces that are near each other along a normal which leans too far over a wall inside a height field.
@@ -322,7 +426,13 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
     corner corners[MOST_CLIPPED];
     int count = incident->count;
     memcpy(corners, incident->corners, (size_t)count * sizeof *corners);
-    if (!plane_a && !plane_b) count = clip_by(reference, first ? opposite : n, corners, count);
+    // What two faces share is the same whichever measures it.
+    const feature* round = reference->rim > 0.0 ? reference : incident->rim > 0.0 && !plane_a && !plane_b ? incident : NULL;
+    const bool named_first = round == NULL ? first : (round == &fa);
+    if (round != NULL)
+        count = clip_by_rim(round, round == reference ? incident : reference, n, round == incident, corners);
+    else if (!plane_a && !plane_b)
+        count = clip_by(reference, first ? opposite : n, corners, count);
     double r[3], line[3] = {0}, square = 0.0;
     if (plane_a || plane_b) {
         static const double zero[3] = {0.0, 0.0, 0.0};
@@ -352,7 +462,7 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
         // Half way between the surfaces: from p, on the incident core, across its rounding towards the other body.
         const double shift = first ? 0.5 * (rb + t - ra) : -0.5 * (ra + t - rb);
         for (int i = 0; i < 3; i++) out[k].middle[i] = p[i] + shift * n[i];
-        out[k].id = name_of(corners[k].id, reference, first);
+        out[k].id = name_of(corners[k].id, round != NULL ? round : reference, named_first);
     }
     return count;
 }
