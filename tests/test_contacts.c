@@ -189,7 +189,8 @@ static void test_on_a_round_table(void** state) {
         for (int across = 0; across < 2; across++) {
             double way[3] = {across ? x : -y, across ? y : x, 0.0}, position[3], q[4];
             // About an axis across z and the way, by a quarter: the rod's own z goes along it.
-            q[0] = cos(0.5 * quarter), q[1] = -sin(0.5 * quarter) * way[1], q[2] = sin(0.5 * quarter) * way[0], q[3] = 0.0;
+            q[0] = cos(0.5 * quarter), q[1] = -sin(0.5 * quarter) * way[1], q[2] = sin(0.5 * quarter) * way[0],
+            q[3] = 0.0;
             position[0] = 0.86 * x, position[1] = 0.86 * y, position[2] = 0.01;
             const cal_pose lying = cal_pose_make(position, q);
             assert_int_equal(cal_contacts(rod, &lying, table, &below, 0.01, c, ROOM), 2);

@@ -31,7 +31,8 @@
 
 typedef struct approach {
     double gap, closing, size, speed;
-    double pull; // gravity along the normal, towards the first body, or from it where the other one does not move by itself
+    double
+        pull; // gravity along the normal, towards the first body, or from it where the other one does not move by itself
     cal_motion at[2];
 } approach;
 
