@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRICES = 4 };
+enum { MATRICES = 4, MOST = 20000 }; // degrees of freedom, of which the library makes dense matrices
 
 // Up to four matrices of v_count rows.
 typedef struct derivatives {
@@ -39,7 +39,7 @@ static void destroy(derivatives* d) {
 static cal_status find(derivatives* d, const cal_model* model, cal_state_values* at, cal_error* error) {
     cal_dynamics* dynamics = NULL;
     double** out = d->numbers;
-    cal_status status = make(d, model);
+    cal_status status = cal_model_v_count(model) > MOST ? CAL_NOT_AVAILABLE : make(d, model);
     if (!status && !cal_state_values_find_inputs(at, model)) status = CAL_NO_MEMORY;
     if (!status) status = cal_dynamics_create(model, &dynamics, error);
     if (!status && d->forward) {
@@ -54,8 +54,9 @@ static cal_status find(derivatives* d, const cal_model* model, cal_state_values*
     if (status && error->status == CAL_OK) {
         error->status = status;
         snprintf(error->text, sizeof error->text, "%s",
-                 status == CAL_NO_MEMORY ? "no memory for derivatives"
-                                         : "derivatives are infinite or not numbers: check the state and the masses");
+                 status == CAL_NOT_AVAILABLE ? "derivatives are for at most 20000 degrees of freedom"
+                 : status == CAL_NO_MEMORY   ? "no memory for derivatives"
+                                           : "derivatives are infinite or not numbers: check the state and the masses");
     }
     return status;
 }

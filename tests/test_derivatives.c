@@ -190,6 +190,47 @@ static void a_free_body_has_eulers_equations(void** state) {
     cal_model_destroy(model);
 }
 
+// A point on two turning links: velocity by the Jacobian, and acceleration by differences of velocity along the motion.
+static void points_move_as_differences_say(void** state) {
+    (void)state;
+    for (int m = 0; cal_test_zoo(m); m++) {
+        cal_model* model = cal_test_model(cal_test_zoo(m));
+        const int n = cal_model_v_count(model), positions = cal_model_q_count(model);
+        cal_test_motion at = cal_test_random_motion(model, 3);
+        cal_dynamics* dynamics = NULL;
+        const double point[3] = {0.3, -0.2, 0.1}, h = 1e-5;
+        double *J = cal_test_numbers(6 * (size_t)n), *q = cal_test_numbers((size_t)positions),
+               *v = cal_test_numbers((size_t)n), velocity[6], acceleration[6], moved[2][6];
+        assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+        for (int i = 0; i < n; i++) at.qdd[i] = at.tau[i];
+        for (int body = 0; body < cal_model_body_count(model); body += 1 + cal_model_body_count(model) / 3) {
+            assert_int_equal(cal_dynamics_motion(dynamics, at.q, at.v, at.qdd, body, point, velocity, acceleration),
+                             CAL_OK);
+            assert_int_equal(cal_dynamics_jacobian(dynamics, at.q, body, point, J), CAL_OK);
+            for (int end = 0; end < 2; end++) {
+                const double step = end == 0 ? -h : h;
+                // Along v + step/2 · qdd on average, so that positions are right to second order.
+                for (int i = 0; i < n; i++) v[i] = at.v[i] + 0.5 * step * at.qdd[i];
+                cal_test_displace(model, at.q, v, step, q);
+                for (int i = 0; i < n; i++) v[i] = at.v[i] + step * at.qdd[i];
+                assert_int_equal(cal_dynamics_motion(dynamics, q, v, NULL, body, point, moved[end], NULL), CAL_OK);
+            }
+            for (int i = 0; i < 6; i++) {
+                double rate = 0.0;
+                for (int k = 0; k < n; k++) rate += J[i * n + k] * at.v[k];
+                const double size = 1.0 + cal_test_largest(velocity, 6) + cal_test_largest(acceleration, 6);
+                cal_test_expect_below(fabs(rate - velocity[i]) / size, 1e-12, "velocity", cal_test_zoo(m));
+                cal_test_expect_below(fabs((moved[1][i] - moved[0][i]) / (2.0 * h) - acceleration[i]) / size, 1e-7,
+                                      "acceleration", cal_test_zoo(m));
+            }
+        }
+        cal_dynamics_destroy(dynamics);
+        cal_test_motion_free(&at);
+        free(J), free(q), free(v);
+        cal_model_destroy(model);
+    }
+}
+
 static void wrong_arguments_are_refused(void** state) {
     (void)state;
     cal_model* model = cal_test_model("chain:n=2");
@@ -203,6 +244,10 @@ static void wrong_arguments_are_refused(void** state) {
     assert_int_equal(cal_dynamics_inverse_derivatives(NULL, q, NULL, NULL, out, NULL, NULL), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_dynamics_inverse_derivatives(dynamics, NULL, NULL, NULL, out, NULL, NULL), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_dynamics_forward_derivatives(dynamics, q, NULL, NULL, NULL, NULL, NULL, NULL, NULL), CAL_OK);
+    assert_int_equal(cal_dynamics_motion(dynamics, q, NULL, NULL, 2, out, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_dynamics_motion(dynamics, q, NULL, NULL, -1, out, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_dynamics_motion(dynamics, q, NULL, NULL, 0, NULL, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_dynamics_motion(dynamics, q, NULL, NULL, 1, out, NULL, NULL), CAL_OK);
     q[1] = NAN;
     assert_int_not_equal(cal_dynamics_forward_derivatives(dynamics, q, NULL, NULL, NULL, out, NULL, NULL, NULL),
                          CAL_OK);
@@ -215,7 +260,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_agrees_with_differences), cmocka_unit_test(forces_agree_with_differences),
         cmocka_unit_test(a_pendulum_has_its_closed_form),      cmocka_unit_test(a_free_body_has_eulers_equations),
-        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(points_move_as_differences_say),      cmocka_unit_test(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ from ._calder import (
     load,
     loads,
     mass_matrix,
+    motion,
     plan,
     poses,
     site,
@@ -48,5 +49,5 @@ from ._calder import (
 __all__ = [
     "Array", "Balance", "Contact", "DeviceArray", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
     "algorithms", "center", "difference", "displace", "energy", "forward", "forward_derivatives", "generate", "generators", "has_page", "inverse",
-    "inverse_derivatives", "jacobian", "load", "loads", "mass_matrix", "plan", "poses", "site", "solvers",
+    "inverse_derivatives", "jacobian", "load", "loads", "mass_matrix", "motion", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

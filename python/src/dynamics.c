@@ -144,19 +144,25 @@ static PyObject* from_position(PyObject* model, PyObject* q, int rows, int colum
     return finish(&c, status, NULL, out);
 }
 
+// The engine's own limit of dense matrices; else an exception is set.
+static bool is_small(const model_object* model, const char* what) {
+    enum { MOST = 20000 };
+    if (model->v_count > MOST)
+        PyErr_Format(PyExc_ValueError, "%s of %d degrees of freedom is too large; the limit is %d", what,
+                     model->v_count, MOST);
+    return model->v_count <= MOST;
+}
+
 static PyObject* mass_matrix(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", NULL};
-    // The engine's own limit of a mass matrix.
-    enum { MOST = 20000 };
     PyObject* values[2];
     if (!arguments_take("mass_matrix", names, 2, 2, args, count, keywords, values)) return NULL;
     const model_object* model = model_check(values[0]);
     if (!model) return NULL;
-    if (model->v_count > MOST)
-        return PyErr_Format(PyExc_ValueError, "a mass matrix of %d degrees of freedom is too large; the limit is %d",
-                            model->v_count, MOST);
-    return from_position(values[0], values[1], model->v_count, model->v_count, cal_dynamics_mass);
+    return is_small(model, "a mass matrix")
+               ? from_position(values[0], values[1], model->v_count, model->v_count, cal_dynamics_mass)
+               : NULL;
 }
 
 static PyObject* poses(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -210,6 +216,32 @@ static PyObject* site(PyObject* module, PyObject* const* args, Py_ssize_t count,
     return finish(&c, cal_dynamics_site(c.dynamics, c.q.data, index, pose, matrix), NULL, both);
 }
 
+static PyObject* motion(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "body", "point", "qdd", NULL};
+    PyObject* values[6];
+    call c;
+    numbers point;
+    const double origin[3] = {0, 0, 0};
+    if (!arguments_take("motion", names, 4, 6, args, count, keywords, values)) return NULL;
+    model_object* model = model_check(values[0]);
+    const int body = model ? model_find(model, NAMES_BODY, values[3]) : -1;
+    if (body < 0 || !numbers_take_vector(values[4], "point", 3, &point)) return NULL;
+    array *velocity = array_create_vector(6), *acceleration = array_create_vector(6);
+    PyObject* both = velocity && acceleration ? PyTuple_Pack(2, velocity, acceleration) : NULL;
+    Py_XDECREF((PyObject*)velocity);
+    Py_XDECREF((PyObject*)acceleration);
+    if (!both || !begin(&c, values[0], values[1], values[2], values[5], "qdd", NULL)) {
+        numbers_release(&point);
+        Py_XDECREF(both);
+        return NULL;
+    }
+    const cal_status status = cal_dynamics_motion(c.dynamics, c.q.data, c.v.data, c.third.data, body,
+                                                  point.data ? point.data : origin, velocity->data, acceleration->data);
+    numbers_release(&point);
+    return finish(&c, status, NULL, both);
+}
+
 static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", NULL};
@@ -249,7 +281,7 @@ static PyObject* forward_derivatives(PyObject* module, PyObject* const* args, Py
     double* out[4];
     if (!arguments_take("forward_derivatives", names, 3, 5, args, count, keywords, values)) return NULL;
     const model_object* model = model_check(values[0]);
-    PyObject* all = model ? matrices(model, 4, out) : NULL;
+    PyObject* all = model && is_small(model, "a derivative") ? matrices(model, 4, out) : NULL;
     if (!all || !begin(&c, values[0], values[1], values[2], values[3], "tau", values[4])) {
         Py_XDECREF(all);
         return NULL;
@@ -268,7 +300,7 @@ static PyObject* inverse_derivatives(PyObject* module, PyObject* const* args, Py
     double* out[4];
     if (!arguments_take("inverse_derivatives", names, 3, 4, args, count, keywords, values)) return NULL;
     const model_object* model = model_check(values[0]);
-    PyObject* all = model ? matrices(model, 3, out) : NULL;
+    PyObject* all = model && is_small(model, "a derivative") ? matrices(model, 3, out) : NULL;
     if (!all || !begin(&c, values[0], values[1], values[2], values[3], "qdd", NULL)) {
         Py_XDECREF(all);
         return NULL;
@@ -372,6 +404,10 @@ PyMethodDef dynamics_functions[] = {
     {"poses", METHOD(poses),
      "poses(model, q)\n--\n\nPosition (m) and quaternion (w, x, y, z) of every body, bodies × 7."},
     {"site", METHOD(site), "site(model, q, site)\n--\n\nThe pose of a site (7 numbers) and its Jacobian (6 × nv)."},
+    {"motion", METHOD(motion),
+     "motion(model, q, v, body, point=(0, 0, 0), qdd=None)\n--\n\n"
+     "Velocity and acceleration (6 each: of the point, and angular; world's axes) of a point of a body at qdd\n"
+     "(None: zero, which leaves what velocities alone make)."},
     {"center", METHOD(center),
      "center(model, q)\n--\n\nThe centre of mass of all that can move (m) and the Jacobian of its velocity (3 × nv)."},
     {"forward_derivatives", METHOD(forward_derivatives),

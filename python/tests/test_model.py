@@ -177,6 +177,15 @@ class Dynamics(unittest.TestCase):
                 self.assertAlmostEqual(
                     sum(by_tau[i, j] * mass[j, k] for j in range(model.nv)), float(i == k), places=10
                 )
+        J = calder.jacobian(model, q, 5, (0.1, 0, 0.2))
+        velocity, _ = calder.motion(model, q, v, 5, (0.1, 0, 0.2))
+        for i in range(6):
+            self.assertAlmostEqual(sum(J[i, k] * v[k] for k in range(model.nv)), velocity[i], places=12)
+        # In free fall without a turn everything falls.
+        fall = [0.0, 0.0, -9.81] + [0.0] * (model.nv - 3)
+        _, acceleration = calder.motion(model, q, [0.0] * model.nv, 5, qdd=fall)
+        self.assertEqual([round(a, 12) for a in acceleration], [0, 0, -9.81, 0, 0, 0])
+        self.assertRaises(TypeError, calder.motion, model, q, v)
         self.assertRaises(TypeError, calder.forward_derivatives, model, q)
         self.assertRaises(ValueError, calder.inverse_derivatives, model, q, v[:2])
 

@@ -9,8 +9,28 @@
 #include <math.h>
 #include <string.h>
 
+static cal_status make_slopes(cal_dynamics* d) {
+    if (!d->slopes) d->slopes = cal_dynamics_slopes_create(d->model);
+    return d->slopes ? CAL_OK : CAL_NO_MEMORY;
+}
+
+cal_status cal_dynamics_motion(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd, int body,
+                               const double point[3], double velocity[6], double acceleration[6]) {
+    if (!dynamics || !q || !point || body < 0 || body >= dynamics->model->body_count) return CAL_BAD_ARGUMENT;
+    const cal_mount* mount = &dynamics->model->mounts[body];
+    if (velocity) memset(velocity, 0, 6 * sizeof *velocity);
+    if (acceleration) memset(acceleration, 0, 6 * sizeof *acceleration);
+    if (mount->node < 0) return CAL_OK;
+    const cal_status status = make_slopes(dynamics);
+    if (status) return status;
+    cal_dynamics_slopes_move(dynamics->slopes, q, v ? v : dynamics->zeros, qdd ? qdd : dynamics->zeros);
+    cal_dynamics_slopes_point(dynamics->slopes, mount, point, velocity, acceleration);
+    return CAL_OK;
+}
+
 static cal_status make(cal_dynamics* d) {
-    if (!d->slopes && !(d->slopes = cal_dynamics_slopes_create(d->model))) return CAL_NO_MEMORY;
+    if (d->model->v_count > CAL_MOST_DENSE) return CAL_NOT_AVAILABLE;
+    if (make_slopes(d)) return CAL_NO_MEMORY;
     if (!d->coupled && cal_model_has_coupled_forces(d->model) && !(d->coupled = cal_coupled_create(d->model)))
         return CAL_NO_MEMORY;
     return CAL_OK;
@@ -53,7 +73,7 @@ cal_status cal_dynamics_inverse_derivatives(cal_dynamics* dynamics, const double
     if (!v) v = dynamics->zeros;
     if (!status) status = find_forces(dynamics, q, v, dynamics->control, &(cal_force_slopes){by_q, by_v, NULL});
     if (status) return status;
-    cal_dynamics_slopes_find(dynamics->slopes, q, v, qdd ? qdd : dynamics->zeros);
+    if (!cal_dynamics_slopes_find(dynamics->slopes, q, v, qdd ? qdd : dynamics->zeros)) return CAL_NO_MEMORY;
     combine(dynamics, -1.0, 1.0, dynamics->slopes->by_q, by_q);
     combine(dynamics, -1.0, 1.0, dynamics->slopes->by_v, by_v);
     if (by_qdd) memset(by_qdd, 0, size * sizeof *by_qdd);
@@ -79,7 +99,7 @@ static cal_status divide(const cal_dynamics* d, int columns, double* rows, doubl
 static cal_status find_forward(cal_dynamics* d, const double* q, const double* v, double* room, double* by_q,
                                double* by_v, double* by_tau, double* by_control) {
     const int count = d->model->v_count;
-    cal_dynamics_slopes_find(d->slopes, q, v, room);
+    if (!cal_dynamics_slopes_find(d->slopes, q, v, room)) return CAL_NO_MEMORY;
     combine(d, 1.0, -1.0, d->slopes->by_q, by_q);
     combine(d, 1.0, -1.0, d->slopes->by_v, by_v);
     if (!cal_dynamics_slopes_factor(d->slopes)) return CAL_NOT_FINITE;

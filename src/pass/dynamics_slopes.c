@@ -30,16 +30,12 @@ typedef struct cal_slope_body {
 } cal_slope_body;
 
 cal_dynamics_slopes* cal_dynamics_slopes_create(const cal_model* model) {
-    const size_t count = (size_t)model->v_count;
     cal_dynamics_slopes* out = cal_allocate(1, sizeof *out);
     if (!out) return NULL;
     out->model = model;
-    out->degrees = cal_allocate(count + 1, sizeof *out->degrees);
+    out->degrees = cal_allocate((size_t)model->v_count + 1, sizeof *out->degrees);
     out->bodies = cal_allocate((size_t)model->node_count + 1, sizeof *out->bodies);
-    out->by_q = cal_allocate(count * count + 1, sizeof(double));
-    out->by_v = cal_allocate(count * count + 1, sizeof(double));
-    out->mass = cal_allocate(count * count + 1, sizeof(double));
-    if (out->degrees && out->bodies && out->by_q && out->by_v && out->mass) return out;
+    if (out->degrees && out->bodies) return out;
     cal_dynamics_slopes_destroy(out);
     return NULL;
 }
@@ -226,6 +222,30 @@ static int move_node(cal_dynamics_slopes* slopes, int n, int at, const double* q
     return count;
 }
 
+void cal_dynamics_slopes_move(cal_dynamics_slopes* slopes, const double* q, const double* v, const double* qdd) {
+    int count = 0;
+    for (int n = 0; n < slopes->model->node_count; n++) count += move_node(slopes, n, count, q, v, qdd);
+}
+
+// a + α × r + ω × (v + ω × r), r from the origin of the tree; a is less gravity.
+void cal_dynamics_slopes_point(const cal_dynamics_slopes* slopes, const cal_mount* mount, const double point[3],
+                               double velocity[6], double acceleration[6]) {
+    const cal_slope_body* body = &slopes->bodies[mount->node];
+    const cal_spatial *v = &body->velocity, *a = &body->acceleration;
+    double r[3], moves[3];
+    cal_rotate3(mount->rotation, point, r);
+    for (int i = 0; i < 3; i++) r[i] += mount->offset[i];
+    cal_rotate3(body->rotation, r, r);
+    for (int i = 0; i < 3; i++) r[i] += body->position[i], moves[i] = v->linear[i];
+    cross_add(v->angular, r, moves);
+    for (int i = 0; velocity && i < 3; i++) velocity[i] = moves[i], velocity[3 + i] = v->angular[i];
+    if (!acceleration) return;
+    for (int i = 0; i < 3; i++)
+        acceleration[i] = a->linear[i] + slopes->model->gravity[i], acceleration[3 + i] = a->angular[i];
+    cross_add(a->angular, r, acceleration);
+    cross_add(v->angular, moves, acceleration);
+}
+
 // --- Inbound ---------------------------------------------------------------------------------------------------------------------
 
 static void add_subtree(cal_slope_body* sum, const cal_slope_body* child) {
@@ -268,20 +288,29 @@ static void write_degree(cal_dynamics_slopes* slopes, int k) {
     }
 }
 
-void cal_dynamics_slopes_find(cal_dynamics_slopes* slopes, const double* q, const double* v, const double* qdd) {
+static bool make_matrices(cal_dynamics_slopes* slopes) {
+    const size_t count = (size_t)slopes->model->v_count;
+    double** const matrices[3] = {&slopes->by_q, &slopes->by_v, &slopes->mass};
+    for (int i = 0; i < 3; i++) {
+        if (!*matrices[i]) *matrices[i] = cal_allocate(count * count + 1, sizeof(double));
+        if (!*matrices[i]) return false;
+        memset(*matrices[i], 0, count * count * sizeof(double));
+    }
+    return true;
+}
+
+bool cal_dynamics_slopes_find(cal_dynamics_slopes* slopes, const double* q, const double* v, const double* qdd) {
     const cal_model* model = slopes->model;
-    const size_t size = (size_t)model->v_count * (size_t)model->v_count * sizeof(double);
-    int count = 0;
-    for (int n = 0; n < model->node_count; n++) count += move_node(slopes, n, count, q, v, qdd);
-    memset(slopes->by_q, 0, size);
-    memset(slopes->by_v, 0, size);
-    memset(slopes->mass, 0, size);
+    const int count = model->v_count;
+    if (!make_matrices(slopes)) return false;
+    cal_dynamics_slopes_move(slopes, q, v, qdd);
     for (int n = model->node_count - 1, k = count - 1; n >= 0; n--) {
         for (; k >= 0 && slopes->degrees[k].node == n; k--) write_degree(slopes, k);
         if (model->nodes[n].parent >= 0) add_subtree(&slopes->bodies[model->nodes[n].parent], &slopes->bodies[n]);
     }
     for (int k = 0; k < count; k++)
-        slopes->mass[(size_t)k * ((size_t)model->v_count + 1)] += model->nodes[slopes->degrees[k].node].armature;
+        slopes->mass[(size_t)k * ((size_t)count + 1)] += model->nodes[slopes->degrees[k].node].armature;
+    return true;
 }
 
 // --- M⁻¹ (Featherstone 2008, section 6.5) -------------------------------------------------------------------------------------------
