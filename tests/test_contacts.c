@@ -172,6 +172,53 @@ static void test_round_shapes(void** state) {
     cal_geometry_destroy(ellipsoid);
 }
 
+// On a round table, as far as its rim: points are those that the two share, wherever on the rim that is.
+static void test_on_a_round_table(void** state) {
+    (void)state;
+    cal_geometry *table = cal_test_shape(CAL_CYLINDER, 1, 0.5, 0), *box = cal_test_shape(CAL_BOX, 0.02, 0.02, 0.02);
+    cal_geometry *rod = cal_test_shape(CAL_CAPSULE, 0.01, 0.5, 0), *plate = cal_test_shape(CAL_BOX, 2, 0.3, 0.02);
+    const double quarter = 0.5 * 3.14159265358979323846;
+    const cal_pose below = at(0, 0, -0.5);
+    cal_contact c[ROOM];
+    for (int k = 0; k < 32; k++) {
+        const double angle = 0.125 * quarter * k, x = cos(angle), y = sin(angle);
+        // A box that is on the table just so.
+        const cal_pose inside = turned(0.955 * x, 0.955 * y, 0.02, 0, 0, 1, angle + 0.3);
+        assert_int_equal(cal_contacts(box, &inside, table, &below, 0.01, c, ROOM), 4);
+        // A rod along the rim, and one that ends beyond it.
+        for (int across = 0; across < 2; across++) {
+            double way[3] = {across ? x : -y, across ? y : x, 0.0}, position[3], q[4];
+            // About an axis across z and the way, by a quarter: the rod's own z goes along it.
+            q[0] = cos(0.5 * quarter), q[1] = -sin(0.5 * quarter) * way[1], q[2] = sin(0.5 * quarter) * way[0],
+            q[3] = 0.0;
+            position[0] = 0.86 * x, position[1] = 0.86 * y, position[2] = 0.01;
+            const cal_pose lying = cal_pose_make(position, q);
+            assert_int_equal(cal_contacts(rod, &lying, table, &below, 0.01, c, ROOM), 2);
+            double far = -INFINITY;
+            for (int i = 0; i < 2; i++) far = fmax(far, way[0] * c[i].point[0] + way[1] * c[i].point[1]);
+            cal_test_expect_near(far, across ? 1.0 : 0.5, 1e-12, "end of a rod");
+            assert_int_not_equal(c[0].feature, c[1].feature);
+        }
+        // A plate that goes over the table, and under which both rims end: four crossings, and what of the rim's eight is below it.
+        const cal_pose over = turned(0, 0, 0.02, 0, 0, 1, angle);
+        const int count = cal_contacts(plate, &over, table, &below, 0.01, c, ROOM);
+        assert_true(count >= 4);
+        double most = 0.0;
+        for (int i = 0; i < count; i++) {
+            const double along = x * c[i].point[0] + y * c[i].point[1], aside = -y * c[i].point[0] + x * c[i].point[1];
+            cal_test_expect_below(along * along + aside * aside, 1.0 + 1e-9, "a point", "a plate");
+            cal_test_expect_below(fabs(aside), 0.3 + 1e-9, "a point", "a plate");
+            most = fmax(most, fabs(along));
+            for (int n = 0; n < i; n++) assert_int_not_equal(c[i].feature, c[n].feature);
+        }
+        cal_test_expect_below(sqrt(1.0 - 0.09) - 1e-9, most, "how far it is carried", "a plate");
+    }
+    cal_geometry_destroy(table);
+    cal_geometry_destroy(box);
+    cal_geometry_destroy(rod);
+    cal_geometry_destroy(plate);
+}
+
 // Of any two bodies: the nearest points are among the contacts, none is deeper, and swapping bodies turns normals round.
 static void test_manifolds_agree_with_distance(void** state) {
     (void)state;
@@ -619,6 +666,7 @@ int main(void) {
                                        cmocka_unit_test(test_leaning_box),
                                        cmocka_unit_test(test_keel),
                                        cmocka_unit_test(test_round_shapes),
+                                       cmocka_unit_test(test_on_a_round_table),
                                        cmocka_unit_test(test_manifolds_agree_with_distance),
                                        cmocka_unit_test(test_boxes_that_touch_to_a_rounding),
                                        cmocka_unit_test(test_height_field_walls),

@@ -189,6 +189,33 @@ static void some_of_a_stack_are_elastic(void** state) {
     cal_world_destroy(world);
 }
 
+// A wall: who rests on others joins them at once, and only what is at the foot has collided.
+static void a_wall_is_one_group_at_once(void** state) {
+    (void)state;
+    enum { FOOT = 6, ROWS = 6 };
+    uint64_t hash = 0;
+    for (int run = 0; run < 2; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.restitution = 1.0, def.friction = 0.5, def.forced_rollbacks = 0.3 * run;
+        cal_world* world = cal_test_world(&def);
+        cal_test_add_floor(world);
+        for (int k = 0; k < FOOT * ROWS; k++) {
+            cal_world_body_def box = cal_default_world_body_def();
+            box.position[0] = 0.202 * (k % FOOT) + 0.05 * (k / FOOT % 2), box.position[2] = 0.1 + 0.2 * (k / FOOT);
+            cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
+        }
+        cal_test_advance(world, 0.2);
+        const cal_world_report report = cal_test_report(world);
+        int collisions = 0;
+        for (cal_world_event event; cal_world_next_event(world, &event);) collisions++;
+        if (run == 0) hash = report.hash;
+        assert_true(report.hash == hash);
+        assert_int_equal(collisions, FOOT);
+        assert_true(report.kinetic < 1e-9);
+        cal_world_destroy(world);
+    }
+}
+
 static void no_rollback_changes_it(void** state) {
     (void)state;
     for (size_t k = 1; k < sizeof lively / sizeof lively[0]; k++) {
@@ -212,6 +239,7 @@ int main(void) {
         cmocka_unit_test(what_bounces_beside_it_keeps_its_energy),
         cmocka_unit_test(an_elastic_fall_keeps_its_energy),
         cmocka_unit_test(a_cradle_that_lies_hands_on),
+        cmocka_unit_test(a_wall_is_one_group_at_once),
         cmocka_unit_test(no_rollback_changes_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,34 @@ static void scenes_have_one_history(void** state) {
         }
 }
 
+// Boxes that are elastic and lie on each other, of which some are hit: who rests on a group joins it, also one of another domain.
+static void elastic_piles_have_one_history(void** state) {
+    (void)state;
+    enum { FOOT = 6, ROWS = 4 };
+    static const division runs[] = {{1, 0.01, 0.0}, {2, 0.003, 0.0}, {4, 0.02, 0.0}, {6, 0.05, 0.0}, {5, 0.01, 0.1}};
+    static cal_test_history wanted, found;
+    for (size_t run = 0; run < sizeof runs / sizeof runs[0]; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.restitution = 1.0, def.friction = 0.5, def.forced_rollbacks = runs[run].forced;
+        cal_world* world = cal_test_world(&def);
+        cal_test_add_floor(world);
+        for (int k = 0; k < FOOT * ROWS; k++) {
+            cal_world_body_def box = cal_default_world_body_def();
+            box.position[0] = 0.202 * (k % FOOT) + 0.05 * (k / FOOT % 2), box.position[2] = 0.1 + 0.2 * (k / FOOT);
+            cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
+        }
+        cal_world_body_def ball = cal_default_world_body_def();
+        ball.position[0] = 0.3, ball.position[2] = 0.9, ball.velocity[2] = -1.0;
+        cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0.0, 0.0);
+        if (run > 0) divide(world, runs[run].domains, runs[run].window);
+        cal_test_take_history(world, 0.06, run == 0 ? &wanted : &found);
+        cal_world_destroy(world);
+        char who[64];
+        snprintf(who, sizeof who, "an elastic pile in %d domains", runs[run].domains);
+        if (run > 0) cal_test_compare_histories(&wanted, &found, who);
+    }
+}
+
 // A gas that is large enough is divided without being asked to; what is added, pushed and removed while it runs changes it as it changes
 // one on one core.
 static void a_divided_world_is_changed_like_others(void** state) {
@@ -469,6 +497,7 @@ int main(void) {
         cmocka_unit_test(rare_worlds_have_one_history),
         cmocka_unit_test(gases_that_go_back_have_one_history),
         cmocka_unit_test(scenes_have_one_history),
+        cmocka_unit_test(elastic_piles_have_one_history),
         cmocka_unit_test(a_divided_world_is_changed_like_others),
         cmocka_unit_test(a_price_does_not_change_history),
         cmocka_unit_test(a_large_world_is_set_up_and_read_alike),

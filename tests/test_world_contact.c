@@ -389,21 +389,37 @@ static void test_bad_input(void** state) {
     cal_world_destroy(world);
 }
 
+// A small box on a round table, beside the rim.
+static void test_rests_beside_a_rim(void** state) {
+    (void)state;
+    cal_world_def def = cal_default_world_def();
+    def.restitution = 0.0, def.friction = 0.5;
+    for (int k = 0; k < 3; k++) {
+        cal_world* world = cal_test_world(&def);
+        cal_world_body_def table = cal_default_world_body_def(), box = cal_default_world_body_def();
+        const double angle = 0.3927 + 0.2 * k;
+        double x[3];
+        table.motion = CAL_FIXED;
+        cal_test_add(world, &table, CAL_CYLINDER, 1.0, 0.5, 0.0);
+        box.position[0] = 0.955 * cos(angle), box.position[1] = 0.955 * sin(angle), box.position[2] = 0.521;
+        const cal_body_id id = cal_test_add(world, &box, CAL_BOX, 0.02, 0.02, 0.02);
+        cal_test_advance(world, 1.0);
+        cal_world_get_body(world, id, x, NULL, NULL, NULL);
+        for (int i = 0; i < 2; i++) cal_test_expect_below(fabs(x[i] - box.position[i]), 1e-9, "a way", "a box");
+        assert_int_equal(cal_test_report(world).asleep, 1);
+        cal_world_destroy(world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zeno_ends_in_fusion),
-        cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_tower_stands_and_sleeps),
-        cmocka_unit_test(test_same_bits_with_contact),
-        cmocka_unit_test(test_same_bits_in_scenes),
-        cmocka_unit_test(test_dominoes_fall_in_order),
-        cmocka_unit_test(test_a_block_tips_in_company),
-        cmocka_unit_test(test_callbacks_and_slots),
-        cmocka_unit_test(test_broken_rules_are_found),
-        cmocka_unit_test(test_endless_collisions_end),
-        cmocka_unit_test(test_ball_hits_pendulum),
-        cmocka_unit_test(test_overlaps_are_named_or_parted),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_zeno_ends_in_fusion),          cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_tower_stands_and_sleeps),      cmocka_unit_test(test_rests_beside_a_rim),
+        cmocka_unit_test(test_same_bits_with_contact),       cmocka_unit_test(test_same_bits_in_scenes),
+        cmocka_unit_test(test_dominoes_fall_in_order),       cmocka_unit_test(test_a_block_tips_in_company),
+        cmocka_unit_test(test_callbacks_and_slots),          cmocka_unit_test(test_broken_rules_are_found),
+        cmocka_unit_test(test_endless_collisions_end),       cmocka_unit_test(test_ball_hits_pendulum),
+        cmocka_unit_test(test_overlaps_are_named_or_parted), cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

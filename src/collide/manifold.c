@@ -10,15 +10,10 @@
 // since where lines cross, only the crossing touches. Everything else touches in the nearest points alone. "Nearly" is
 // generous: points too far from the other body are left out by the margin anyway, and a body about to topple needs the
 // points that it is about to stand on.
-#include "collide/convex.h"
+#include "collide/outline.h"
 
-enum { MOST_CORNERS = 40, CAP_CORNERS = 8, MOST_CLIPPED = MOST_CORNERS + 40 };
 static const double face_cosine = 0.985; // ten degrees
 static const double line_sine = 0.17;
-// Of a side's length: corners so near to it are on it. Where two pieces of one width lie flush on each other, rounding would otherwise
-// say from step to step which of two corners is there, or make two of one.
-static const double flush = 1e-9;
-
 // Of a size: what the deepest point may be deeper than those of the outline. A round face has eight of them, and the deepest one of its rim is
 // between two. A group leaves a millionth (contact/group_work.h).
 static const double unseen = 2e-7;
@@ -30,22 +25,7 @@ static const double between_corners = 0.0761;
 // Normals whose cosine is so near to one are the same.
 static const double alike = 1e-6;
 
-typedef struct corner {
-    double p[3];
-    uint32_t id; // of a corner of the piece its number, of a cut the edge and the plane: no two of an outline are alike
-    uint32_t
-        edge; // what the outline follows from here on: the edge that begins at a corner, or a plane that has cut it
-} corner;
-
-// What a piece shows towards d: corners in the working frame, counterclockwise about the normal.
-typedef struct feature {
-    int count;
-    corner corners[MOST_CORNERS];
-    double normal[3]; // where count > 2
-    double alignment; // of the normal with d
-} feature;
-
-static void add_corner(const cal_view* view, const double local[3], int id, feature* out) {
+static void add_corner(const cal_view* view, const double local[3], int id, cal_feature* out) {
     cal_view_point(view, local, out->corners[out->count].p);
     out->corners[out->count].edge = (uint32_t)id & 0x7fff;
     out->corners[out->count++].id = (uint32_t)id;
@@ -73,7 +53,7 @@ static void find_edge(const cal_convex* piece, const double local[3], int first,
     }
 }
 
-static void show_polytope(const cal_view* view, const double local[3], feature* out) {
+static void show_polytope(const cal_view* view, const double local[3], cal_feature* out) {
     const cal_convex* piece = view->piece;
     const cal_topology* t = piece->topology;
     double p[3];
@@ -85,7 +65,7 @@ static void show_polytope(const cal_view* view, const double local[3], feature* 
     }
     const int32_t first = t->face_first[best], length = t->face_first[best + 1] - first;
     if (most >= face_cosine) {
-        const int32_t stride = (length + MOST_CORNERS - 1) / MOST_CORNERS;
+        const int32_t stride = (length + CAL_OUTLINE_CORNERS - 1) / CAL_OUTLINE_CORNERS;
         for (int32_t k = 0; k < length; k += stride) {
             const int32_t vertex = t->face_vertices[first + k];
             cal_vertex(piece, vertex, p);
@@ -107,21 +87,24 @@ static void show_polytope(const cal_view* view, const double local[3], feature* 
     add_corner(view, to, ends[1], out);
 }
 
-static void show_cylinder(const cal_view* view, const double local[3], feature* out) {
+static void show_cylinder(const cal_view* view, const double local[3], cal_feature* out) {
     const double r = view->piece->size[0], h = view->piece->size[1],
                  rho = sqrt(local[0] * local[0] + local[1] * local[1]);
     if (fabs(local[2]) >= face_cosine) {
         const double s = 0.70710678118654752, up = local[2] < 0.0 ? -1.0 : 1.0;
-        const double circle[CAP_CORNERS][2] = {{1, 0}, {s, s}, {0, 1}, {-s, s}, {-1, 0}, {-s, -s}, {0, -1}, {s, -s}};
+        const double circle[CAL_ROUND_CORNERS][2] = {{1, 0},  {s, s},   {0, 1},  {-s, s},
+                                                     {-1, 0}, {-s, -s}, {0, -1}, {s, -s}};
         const bool rolls = r * rho * between_corners > unseen * view->piece->reach;
         const double c = rolls ? local[0] / rho : 1.0, d = rolls ? local[1] / rho : 0.0;
-        for (int k = 0; k < CAP_CORNERS; k++) {
-            const int at = up > 0.0 ? k : CAP_CORNERS - 1 - k;
+        for (int k = 0; k < CAL_ROUND_CORNERS; k++) {
+            const int at = up > 0.0 ? k : CAL_ROUND_CORNERS - 1 - k;
             const double *on = circle[at], p[3] = {r * (c * on[0] - d * on[1]), r * (d * on[0] + c * on[1]), up * h};
-            add_corner(view, p, rolls ? CAP_CORNERS + at : at, out);
+            add_corner(view, p, rolls ? CAL_ROUND_CORNERS + at : at, out);
         }
-        const double normal[3] = {0.0, 0.0, up};
+        const double normal[3] = {0.0, 0.0, up}, middle[3] = {0.0, 0.0, up * h};
         cal_view_direction(view, normal, out->normal);
+        cal_view_point(view, middle, out->center);
+        out->rim = r;
         out->alignment = fabs(local[2]);
     } else if (fabs(local[2]) <= line_sine)
         for (int end = 0; end < 2; end++) {
@@ -131,9 +114,9 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
 }
 
 // count is 0 where the piece touches in one point.
-static void show(const cal_view* view, const double d[3], feature* out) {
+static void show(const cal_view* view, const double d[3], cal_feature* out) {
     double local[3];
-    out->count = 0, out->alignment = -2.0;
+    out->count = 0, out->alignment = -2.0, out->rim = 0.0;
     cal_view_to_local(view, d, local);
     switch (view->piece->core) {
     case CAL_CORE_BOX:
@@ -148,47 +131,6 @@ static void show(const cal_view* view, const double d[3], feature* out) {
         break;
     default: break;
     }
-}
-
-// Keeps what is on the inner side of a plane (normal points out) of a closed outline, or of a line where count is 2. Corners that are
-// within `slack` of the plane are on it.
-static int clip(const corner* in, int count, const double normal[3], double offset, double slack, uint32_t plane,
-                corner* out) {
-    int kept = 0;
-    const int pieces = count == 2 ? 1 : count;
-    for (int k = 0; k < pieces; k++) {
-        const corner *from = &in[k], *to = &in[(k + 1) % count];
-        const double a = cal_dot3(normal, from->p) - offset, b = cal_dot3(normal, to->p) - offset;
-        if (a <= slack) out[kept++] = *from;
-        if ((a < -slack && b > slack) || (a > slack && b < -slack)) {
-            const double t = a / (a - b);
-            for (int i = 0; i < 3; i++) out[kept].p[i] = from->p[i] + t * (to->p[i] - from->p[i]);
-            out[kept].edge = a < 0.0 ? plane | 0x8000u : from->edge;
-            out[kept++].id = from->edge | (plane & 0x7f) << 16 | 0x800000u;
-        }
-        if (count == 2 && b <= slack) out[kept++] = *to;
-    }
-    return kept;
-}
-
-// Clips by the sides of the reference face, seen along n so that what remains lies over the face, or by the ends of a
-// reference line along it.
-static int clip_by(const feature* reference, const double n[3], corner* corners, int count) {
-    corner other[MOST_CLIPPED];
-    const int sides = reference->count;
-    for (int k = 0; k < sides && count > 0; k++) {
-        const double *from = reference->corners[k].p, *to = reference->corners[(k + 1) % sides].p;
-        double edge[3], out[3];
-        cal_subtract3(to, from, edge);
-        if (sides == 2)
-            for (int i = 0; i < 3; i++) out[i] = -edge[i];
-        else
-            cal_cross3(edge, n, out);
-        if (count + 2 > MOST_CLIPPED) return count;
-        count = clip(corners, count, out, cal_dot3(out, from), flush * cal_dot3(edge, edge), (uint32_t)k, other);
-        memcpy(corners, other, (size_t)count * sizeof *corners);
-    }
-    return count;
 }
 
 // Pieces that are near each other along a normal which leans too far over a wall inside a height field.
@@ -246,7 +188,7 @@ typedef struct measured {
 // Keeps the deepest point and those that are furthest from all kept ones, in their order.
 static int thin_out(measured* points, int count) {
     if (count <= CAL_MANIFOLD_POINTS) return count;
-    bool kept[MOST_CLIPPED] = {false};
+    bool kept[CAL_OUTLINE_CLIPPED] = {false};
     int deepest = 0;
     for (int i = 1; i < count; i++)
         if (points[i].separation < points[deepest].separation) deepest = i;
@@ -276,7 +218,7 @@ static int thin_out(measured* points, int count) {
 // each other, and what is remembered of a point must not depend on it.
 enum { CORNER_OF_A = 1, CORNER_OF_B = 2, CROSSING = 3, NAME_BITS = 15, NAMES = 0x7fff };
 
-static uint32_t name_of(uint32_t id, const feature* reference, bool first) {
+static uint32_t name_of(uint32_t id, const cal_feature* reference, bool first) {
     const uint32_t own = first ? CORNER_OF_B : CORNER_OF_A, other = first ? CORNER_OF_A : CORNER_OF_B;
     if (!(id & 0x800000u)) return own << 2 * NAME_BITS | (id & NAMES);
     const uint32_t sides = (uint32_t)reference->count, plane = id >> 16 & 0x7f, edge = id & NAMES;
@@ -301,7 +243,7 @@ static double add_aside(double t, double aside, const cal_convex* a, const cal_c
 // Points shared by the features, measured along n (working frame, from b to a).
 static int share(const cal_view* a, const cal_view* b, const double n[3], measured* out) {
     const double opposite[3] = {-n[0], -n[1], -n[2]}, ra = a->piece->radius, rb = b->piece->radius;
-    feature fa, fb;
+    cal_feature fa, fb;
     show(a, opposite, &fa);
     show(b, n, &fb);
     const bool plane_a = a->piece->core == CAL_CORE_HALF_SPACE, plane_b = b->piece->core == CAL_CORE_HALF_SPACE;
@@ -310,7 +252,7 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
     if ((fa.count == 0 && !plane_a) || (fb.count == 0 && !plane_b)) return 0;
     const bool lines = fa.count == 2 && fb.count == 2;
     const bool first = fa.alignment >= fb.alignment - 1e-6; // a is the reference
-    const feature *reference = first ? &fa : &fb, *incident = first ? &fb : &fa;
+    const cal_feature *reference = first ? &fa : &fb, *incident = first ? &fb : &fa;
     if (reference->alignment < -1.0 && !lines) return 0;
     if (lines) {
         double e[3], f[3], c[3];
@@ -319,10 +261,19 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
         cal_cross3(e, f, c);
         if (cal_dot3(c, c) > line_sine * line_sine * cal_dot3(e, e) * cal_dot3(f, f)) return 0;
     }
-    corner corners[MOST_CLIPPED];
+    cal_corner corners[CAL_OUTLINE_CLIPPED];
     int count = incident->count;
     memcpy(corners, incident->corners, (size_t)count * sizeof *corners);
-    if (!plane_a && !plane_b) count = clip_by(reference, first ? opposite : n, corners, count);
+    // What two faces share is the same whichever measures it.
+    const cal_feature* round = reference->rim > 0.0                          ? reference
+                               : incident->rim > 0.0 && !plane_a && !plane_b ? incident
+                                                                             : NULL;
+    const bool named_first = round == NULL ? first : (round == &fa);
+    if (round != NULL)
+        count =
+            cal_outline_clip_by_rim(round, round == reference ? incident : reference, n, round == incident, corners);
+    else if (!plane_a && !plane_b)
+        count = cal_outline_clip(reference, first ? opposite : n, corners, count);
     double r[3], line[3] = {0}, square = 0.0;
     if (plane_a || plane_b) {
         static const double zero[3] = {0.0, 0.0, 0.0};
@@ -352,7 +303,7 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
         // Half way between the surfaces: from p, on the incident core, across its rounding towards the other body.
         const double shift = first ? 0.5 * (rb + t - ra) : -0.5 * (ra + t - rb);
         for (int i = 0; i < 3; i++) out[k].middle[i] = p[i] + shift * n[i];
-        out[k].id = name_of(corners[k].id, reference, first);
+        out[k].id = name_of(corners[k].id, round != NULL ? round : reference, named_first);
     }
     return count;
 }
@@ -411,7 +362,7 @@ static void collect(void* user, int i, int k, double* limit) {
     cal_working_frame(p, c->pose_a, &frame);
     double n[3];
     cal_unrotate3(frame.rotation, nearest.normal, n);
-    measured points[MOST_CLIPPED];
+    measured points[CAL_OUTLINE_CLIPPED];
     int count = share(&view_a, &view_b, n, points), kept = 0;
     double least = INFINITY;
     for (int m = 0; m < count; m++) {

@@ -73,11 +73,15 @@ static double largest_restitution(const cal_world* world, int body) {
     return most;
 }
 
-bool cal_group_is_inner(const cal_world* world, int a, int b) {
+bool cal_group_may_join(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
     if (!cal_body_ops(world, a)->single || !cal_body_ops(world, b)->single) return false;
     if (p->first_collision_callback >= 0 || q->first_collision_callback >= 0) return false;
-    if (!world->group_ops->takes_impacts) return false;
+    return world->group_ops->takes_impacts;
+}
+
+bool cal_group_is_inner(const cal_world* world, int a, int b) {
+    if (!cal_group_may_join(world, a, b)) return false;
     const double given = world->def.restitution;
     return (given >= 0.0 ? given : fmax(largest_restitution(world, a), largest_restitution(world, b))) < 1.0;
 }

@@ -187,7 +187,9 @@ bool cal_group_holds(const cal_world* world, int component, int a, int b);
 bool cal_group_has(const cal_world* world, int component, int member);
 // Whether two bodies are among the pairs that the group was made with.
 bool cal_group_lists(const cal_contact_group* group, int a, int b);
-// Whether two bodies, of which one at least moves, do not collide by events while they are in one group.
+// Whether one of two bodies, of which one at least moves, may join a group of the other one by being near (joining.c).
+bool cal_group_may_join(const cal_world* world, int a, int b);
+// Whether they do not collide by events while they are in one group, either: what is not elastic.
 bool cal_group_is_inner(const cal_world* world, int a, int b);
 // Whether a group decides at a state who joins it, before it goes on: at the beginning of an interval; a large one at every state.
 enum { CAL_GROUP_LARGE = 128 };

@@ -12,6 +12,7 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/flow.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -118,9 +119,12 @@ static cal_status gains_much(cal_world* world, int component, const double* numb
         if (g->group.unit_of_body[i] >= 0) mass += world->bodies[g->bodies[i]].mass;
     const double tolerance = g->group.tolerance, U = 0.5 * mass * g->group.bounce_speed * g->group.bounce_speed,
                  root = sqrt(T) + sqrt(U);
+    // What may overlap may be parted by as much again.
+    const double pull = sqrt(cal_dot3(g->group.gravity, g->group.gravity)),
+                 lifted = CAL_WORK_OVERLAP * g->group.length * mass * pull;
     *out = cal_group_varies(&g->group)
                ? gain > tolerance * (2.0 * T + 2.0 * sqrt(T * U)) + tolerance * tolerance * root * root
-               : gain > unsolved * (T + slowed + U);
+               : gain > unsolved * (T + slowed + U) || gain - slowed > lifted + tolerance * T;
     return status;
 }
 

@@ -11,11 +11,16 @@
 // convex bodies that go straight come nearer at most as fast as at first, so g ≤ c T alone says little of those that pass each other:
 // boxes about them as they are and as they are after T overlap, too. Boxes of bodies hold them that much longer than they say (boxes.c),
 // so that all such pairs are known, whenever boxes were made. A group that sleeps is not woken by what does not come to it.
+//
+// Elastic bodies join where they rest on a member, as they would after a collision of their own (collision.c): where they touch, a bounce would
+// go no further than a gap that is none, and gravity presses them together by more than that before the next check. What touches
+// beside each other, as the balls of a cradle, does not. Such a pair is one of the group's from there on, also of two that are members already.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/search.h"
 #include "simulation/state/graph.h"
@@ -26,6 +31,8 @@
 
 typedef struct approach {
     double gap, closing, size, speed;
+    double
+        pull; // gravity along the normal, towards the first body, or from it where the other one does not move by itself
     cal_motion at[2];
 } approach;
 
@@ -60,12 +67,21 @@ static cal_status look(cal_world* world, int a, int b, double time, approach* ou
     cal_point_velocity(&at[1], near.point_b, v);
     for (int i = 0; i < 3; i++) u[i] -= v[i];
     out->closing = -cal_dot3(near.normal, u);
+    out->pull = cal_dot3(near.normal, world->def.gravity) * (world->bodies[b].component >= 0 ? 1.0 : -1.0);
     return CAL_OK;
 }
 
 static bool comes(const cal_world* world, const approach* a) {
     const double interval = 1.0 / world->def.group_rate;
     return a->gap <= a->closing * interval + fall(world) + TOUCHING * a->size && a->speed * interval <= a->size;
+}
+
+// Of two that are elastic, whether the second one rests on the first one, or that on what does not move by itself.
+static bool presses(const cal_world* world, const approach* a) {
+    const double interval = 1.0 / world->def.group_rate, none = CAL_WORK_OVERLAP * a->size,
+                 slow = cal_group_rest_speed(world, 1.0, a->size);
+    return a->gap <= none && 0.5 * a->pull * interval * interval >= none &&
+           a->closing * a->closing + 2.0 * a->pull * fmax(a->gap, 0.0) <= slow * slow;
 }
 
 // Whether two bodies, of which the second one may rest or not move by itself, may touch before the next check; then they are a pair.
@@ -107,7 +123,7 @@ static cal_status add(cal_world* world, crowd* c, int component, double time, ca
 
 cal_status cal_group_attracts(cal_world* world, int body, int other, double time, bool* out, cal_error* error) {
     *out = false;
-    if (!cal_group_is_inner(world, body, other)) return CAL_OK;
+    if (!cal_group_may_join(world, body, other)) return CAL_OK;
     const int component = cal_body_component(world, other, time);
     const bool group = component >= 0 && world->components[component].ops->stepped;
     approach way;
@@ -118,8 +134,18 @@ cal_status cal_group_attracts(cal_world* world, int body, int other, double time
                         cal_body_name_at(world, other, name, sizeof name), time, cal_status_text(status));
     const bool rests = group && cal_group_sleeps_at(world, component, time);
     *out = comes(world, &way) && may_meet(world, body, other, &way, rests);
+    if (!cal_group_is_inner(world, body, other)) *out &= presses(world, &way);
     if (rests) *out &= way.closing > 0.0 && way.gap <= way.closing / world->def.group_rate;
     return CAL_OK;
+}
+
+// Whether a pair is a matter of the crowd already.
+static bool is_settled(const cal_world* world, const crowd* c, const cal_contact_group* g, int body, int other,
+                       int component) {
+    const bool there =
+        component >= 0 ? c->in[component] : g != NULL && cal_group_place(world, g, other) < g->group.body_count;
+    return there && (cal_group_is_inner(world, body, other) ||
+                     (g != NULL && cal_group_lists(g, body < other ? body : other, body < other ? other : body)));
 }
 
 // All that joins because of one body.
@@ -131,8 +157,7 @@ static cal_status look_around(cal_world* world, crowd* c, const cal_contact_grou
         const cal_pair* pair = &world->table.pairs[part->pairs[k]];
         const int other = pair->body[0] == body ? pair->body[1] : pair->body[0],
                   component = cal_body_component(world, other, time);
-        if (component >= 0 ? c->in[component] : g != NULL && cal_group_place(world, g, other) < g->group.body_count)
-            continue;
+        if (is_settled(world, c, g, body, other, component)) continue;
         bool near = false;
         status = cal_group_attracts(world, body, other, time, &near, error);
         if (!near || status != CAL_OK) continue;

@@ -106,7 +106,7 @@ bool cal_domains_are_alone(const cal_domains* d, int component) {
         const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
         if (knot->kind == CAL_FUSED || (knot->junction >= 0 && knot->time >= whole->gvt)) return false;
     }
-    // Where nothing loses speed in a collision, and all are free bodies, nobody joins anybody.
+    // Where nothing loses speed in a collision, and all are free bodies, hardly anybody joins anybody.
     if (d->given || (whole->multibody_count == 0 && whole->def.restitution >= 1.0)) return true;
     for (int k = 0; c->body >= 0 && k < c->weight; k++) {
         const int body = c->body + k;

@@ -97,7 +97,7 @@ cal_status cal_domain_find_missed(cal_world* world, int member, int other, doubl
     const cal_queue* own = &world->components[component].queue;
     cal_status status = CAL_OK;
     *out = (double)INFINITY;
-    if (!cal_group_is_inner(world, member, other)) return CAL_OK;
+    if (!cal_group_may_join(world, member, other)) return CAL_OK;
     for (int64_t n = own->tail - 1; status == CAL_OK && n >= own->head; n--) {
         const cal_saved_state* knot = cal_saved_state_at(own, n);
         if (knot->kind == CAL_FUSED && cal_group_has(world, knot->group, component))

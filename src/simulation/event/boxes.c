@@ -4,6 +4,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group_work.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/fetch.h"
@@ -23,7 +24,8 @@
     (1.0 -                                                                                                             \
      0x1p-10) // of that power of two: ends are rounded, and a box that is longer by that goes where nobody else is
 
-// How much longer than it says a box holds a body: an interval of group checks (below). Where every collision is elastic there are no groups to join.
+// How much longer than it says a box holds a body: an interval of group checks (below). Where every collision is elastic nobody joins a group that he
+// does not touch.
 static double held_longer(const cal_world* world) {
     return world->def.restitution >= 1.0 ? 0.0 : 1.0 / world->def.group_rate;
 }
@@ -31,6 +33,14 @@ static double held_longer(const cal_world* world) {
 // How far gravity moves a body in an interval.
 static double fall_in(const cal_world* world, double interval) {
     return 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
+}
+
+// What a body joins because of may be as far from the box about it: as far as gravity moves it in that interval, or, where everything is elastic and
+// there is gravity, a gap that is none (contact/joining.c).
+static double held_about(const cal_world* world, int body) {
+    if (world->def.restitution < 1.0) return fall_in(world, held_longer(world));
+    const double* g = world->def.gravity;
+    return cal_dot3(g, g) > 0.0 ? CAL_WORK_OVERLAP * world->bodies[body].reach : 0.0;
 }
 
 // One instruction each, where fmin and fmax are calls.
@@ -159,7 +169,7 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
 
 void cal_box_ahead(const cal_world* world, int body, const cal_motion* at, cal_box* out) {
     const cal_sim_body* part = &world->bodies[body];
-    const double interval = held_longer(world), fall = fall_in(world, interval),
+    const double interval = held_longer(world), fall = held_about(world, body),
                  turn = part->spinning ? interval * part->reach * sqrt(cal_dot3(at->w, at->w)) : 0.0;
     cal_pose pose = at->pose;
     *out = cal_box_of_nothing;
@@ -192,7 +202,7 @@ static cal_status join_beyond(cal_world* world, int body, double time, double ne
     const cal_sim_body* part = &world->bodies[body];
     const double interval = held_longer(world), h = next - time,
                  a = sqrt(cal_dot3(limits->acceleration, limits->acceleration)) + limits->slack;
-    const double pad = a * h * (0.125 * h + interval) + fall_in(world, interval) +
+    const double pad = a * h * (0.125 * h + interval) + held_about(world, body) +
                        (part->spinning ? interval * part->reach * limits->turn : 0.0);
     cal_motion from, to;
     cal_status status = cal_body_place_at(world, body, time, &from);
@@ -228,13 +238,14 @@ static void join_end(const cal_sim_body* part, const cal_flight* flight, double 
 // own. False: it does not fly.
 static bool sweep_flight(const cal_world* world, int body, double from, double to, bool followed, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
-    const double interval = held_longer(world), fall = fall_in(world, interval);
+    const double interval = held_longer(world), fall = held_about(world, body);
     cal_flight flight, next;
     if (part->component < 0 || !world->components[part->component].ops->single ||
         !cal_free_body_flight(world, body, from, to, &flight))
         return false;
     if (interval == 0.0) {
         box_flight(part, &flight, to - from, box);
+        if (fall > 0.0) *box = cal_box_pad(box, fall);
         return true;
     }
     const bool turns = !followed && from < to && turns_at(world, body, to);
@@ -255,7 +266,7 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
     // Links join no group by being near: they are hit.
     if (part->component < 0 || !cal_body_ops(world, body)->single) return CAL_OK;
     if (cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
-    const double fall = fall_in(world, interval);
+    const double fall = held_about(world, body);
     cal_status status = join_ahead(world, body, to, true, fall, 0.0, box);
     double turn = 0.0;
     for (double time = from; status == CAL_OK && time < to;) {
