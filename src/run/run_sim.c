@@ -203,7 +203,6 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
 static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
     sim_run* r = (sim_run*)run;
     cal_constraint_report report;
-    char name[80];
     r->begun = true;
     r->projects = project;
     if (has_events(r)) {
@@ -219,19 +218,10 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
         snprintf(note, capacity, "the constraints have no forces at the start: %s", cal_status_text(status));
         return CAL_OK;
     }
-    if (report.error_of == CAL_NONE) return CAL_OK;
     if (report.undecided) snprintf(note, capacity, "%s", cal_run_undecided);
-    if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
-    cal_model_constraint_name(run->model, report.error_of, name, sizeof name);
-    if (r->owns && strcmp(r->stabilize, "projection") == 0) {
-        snprintf(note, capacity,
-                 "the start was off the constraints, by %.3g at '%s' and by speeds up to %.3g, and was moved onto them",
-                 report.error, name, report.speed);
-        return cal_sim_project(r->sim, error);
-    }
-    snprintf(note, capacity, "the start is off the constraints: by %.3g at '%s', by speeds up to %.3g", report.error,
-             name, report.speed);
-    return CAL_OK;
+    const bool moves = r->owns && strcmp(r->stabilize, "projection") == 0;
+    return cal_run_note_off(run->model, &report, moves, note, capacity) && moves ? cal_sim_project(r->sim, error)
+                                                                                 : CAL_OK;
 }
 
 // --- What there is to see ---------------------------------------------------------------------------------------------------------
@@ -384,18 +374,10 @@ static cal_status set(cal_run* run, double time, const double* q, const double* 
     return CAL_OK;
 }
 
-// Keeps numbers for a simulation that is made later.
-static bool keep(double** kept, const double* numbers, int count) {
-    if (!numbers) return true;
-    if (!*kept) *kept = cal_allocate((size_t)count + 1, sizeof **kept);
-    if (*kept && count > 0) memcpy(*kept, numbers, (size_t)count * sizeof **kept);
-    return *kept;
-}
-
 static cal_status drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
     sim_run* r = (sim_run*)run;
-    if (!keep(&r->tau, tau, cal_model_v_count(run->model)) ||
-        !keep(&r->control, control, cal_model_actuator_count(run->model)))
+    if (!cal_run_keep(&r->tau, tau, cal_model_v_count(run->model)) ||
+        !cal_run_keep(&r->control, control, cal_model_actuator_count(run->model)))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for forces and controls");
     mark(r);
     return cal_sim_drive(r->sim, tau, control, error);
