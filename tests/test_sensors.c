@@ -183,6 +183,24 @@ static void test_ranges(void** state) {
     cal_model_destroy(model);
 }
 
+// An actuator's force is what it gives; the joint gets what its range allows. MuJoCo 3.14's numbers.
+static void test_clamped(void** state) {
+    (void)state;
+    cal_model* model = cal_test_read(
+        "<mujoco><worldbody><body><joint name='j' axis='0 1 0' actuatorfrcrange='-1 2'/>"
+        "<geom type='capsule' size='.05' fromto='0 0 0 0 0 -1'/></body></worldbody>"
+        "<actuator><motor name='a' joint='j' gear='2' ctrlrange='-5 5'/></actuator>"
+        "<sensor><actuatorfrc name='given' actuator='a'/><jointactuatorfrc name='got' joint='j'/></sensor></mujoco>",
+        "clamped.xml");
+    cal_sim* sim = simulate(model, false);
+    cal_error error = {0};
+    assert_int_equal(cal_sim_drive(sim, NULL, (const double[]){3.0}, &error), CAL_OK);
+    assert_true(read_sensor(sim, "given", 0) == 3.0);
+    assert_true(read_sensor(sim, "got", 0) == 2.0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // A beam on two feet, with a load: each foot carries what the moments ask for, its accelerometer feels gravity, and a zone above the beam
 // feels nothing. In the air nothing touches.
 static void test_touch(void** state) {
@@ -214,7 +232,7 @@ static void test_touch(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_references),
-                                       cmocka_unit_test(test_table), cmocka_unit_test(test_ranges),
-                                       cmocka_unit_test(test_touch)};
+                                       cmocka_unit_test(test_table),   cmocka_unit_test(test_ranges),
+                                       cmocka_unit_test(test_clamped), cmocka_unit_test(test_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
