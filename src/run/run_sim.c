@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/resting.h"
 #include "pass/pass.h"
 #include "run/events.h"
 #include "run/inspect.h"
@@ -20,6 +21,7 @@
 static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
 enum { LEAST_EVALUATIONS = 40, NAME = 16 };
+static const double BEYOND = 1e-6; // of an angle or a length: what rounding and steps leave of a joint on its stop
 
 enum { KINETIC, POTENTIAL, TOTAL, WORK, LOSS, BALANCE, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
 static const cal_channel channels[CHANNELS] = {
@@ -199,8 +201,33 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
     return rests ? CAL_OK : status;
 }
 
+// Joints that begin beyond the ends of their ranges: rigid stops hold them there, which who knows springs does not expect.
+static void note_ranges(const sim_run* r, char* note, size_t capacity) {
+    const cal_model* model = r->base.model;
+    const cal_world_def* events = r->def.sim.events;
+    const double* q = cal_sim_q(r->sim);
+    const bool springs = has_events(r) && events && strcmp(events->group, "penalty") == 0;
+    int count = 0, furthest = 0;
+    double most = 0.0;
+    for (int i = 0; q && !springs && i < cal_model_joint_count(model); i++) {
+        cal_joint_def def;
+        int first_q;
+        if (!cal_joint_has_rigid_stop(model, i)) continue;
+        cal_model_joint(model, i, &def, NULL, &first_q, NULL);
+        const double by = fmax(def.range[0] - q[first_q], q[first_q] - def.range[1]);
+        count += by > BEYOND ? 1 : 0;
+        if (by > most) most = by, furthest = i;
+    }
+    char name[80];
+    if (count > 0)
+        snprintf(note, capacity, "%d joint%s beyond %s range%s, '%s' by %.3g: stops hold %s there until %s back", count,
+                 count == 1 ? " begins" : "s begin", count == 1 ? "its" : "their", count == 1 ? "" : "s",
+                 cal_model_joint_name(model, furthest, name, sizeof name), most, count == 1 ? "it" : "them",
+                 count == 1 ? "it comes" : "they come");
+}
+
 // With projection a simulation begins only where its constraints hold, and is moved there; the other laws close them by and by.
-static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+static cal_status begin_closed(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
     sim_run* r = (sim_run*)run;
     cal_constraint_report report;
     r->begun = true;
@@ -222,6 +249,12 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
     const bool moves = r->owns && strcmp(r->stabilize, "projection") == 0;
     return cal_run_note_off(run->model, &report, moves, note, capacity) && moves ? cal_sim_project(r->sim, error)
                                                                                  : CAL_OK;
+}
+
+static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    const cal_status status = begin_closed(run, project, note, capacity, error);
+    if (!status && note[0] == '\0') note_ranges((sim_run*)run, note, capacity);
+    return status;
 }
 
 // --- What there is to see ---------------------------------------------------------------------------------------------------------
