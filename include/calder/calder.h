@@ -841,6 +841,18 @@ cal_status cal_dynamics_forward(cal_dynamics* dynamics, const double* q, const d
 /// controls: what is missing beside their forces.
 cal_status cal_dynamics_inverse(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
                                 double* tau);
+/// How the joint forces of cal_dynamics_inverse change: with positions, displaced as by cal_model_displace (a ball or a free body turns
+/// about its own axes, so that there is a column per degree of freedom), with velocities, and with accelerations (the mass matrix). Each
+/// is v_count × v_count, rows (by_q[i * v_count + k]: of tau[i], with q along k), or NULL. Exact for bodies, joints and their motors; what
+/// depends on several joints at once (tendons, motors between bodies, a medium) by differences, to about 1e-9.
+cal_status cal_dynamics_inverse_derivatives(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
+                                            double* by_q, double* by_v, double* by_qdd);
+/// How the accelerations of cal_dynamics_forward change: with positions and velocities as above, with joint forces (the inverse of the
+/// mass matrix), and with what enters the law of each actuator, its control or its activation (v_count × actuator_count). Each may be
+/// NULL. #CAL_NOT_FINITE: the mass matrix has no inverse there.
+cal_status cal_dynamics_forward_derivatives(cal_dynamics* dynamics, const double* q, const double* v, const double* tau,
+                                            const double* control, double* by_q, double* by_v, double* by_tau,
+                                            double* by_control);
 cal_status cal_dynamics_mass(cal_dynamics* dynamics, const double* q, double* mass);   ///< v_count × v_count, rows
 cal_status cal_dynamics_poses(cal_dynamics* dynamics, const double* q, double* poses); ///< 7 numbers per body
 /// Kinetic and potential energy.

@@ -226,6 +226,58 @@ static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t coun
     return finish(&c, cal_dynamics_center(c.dynamics, c.q.data, place, matrix), NULL, both);
 }
 
+// Square matrices, and one with a column per actuator where there are four.
+static PyObject* matrices(const model_object* model, int count, double* data[4]) {
+    PyObject* all = PyTuple_New(count);
+    for (int i = 0; all && i < count; i++) {
+        array* one = array_create_matrix(model->v_count, i < 3 ? model->v_count : model->actuator_count);
+        if (!one) {
+            Py_DECREF(all);
+            return NULL;
+        }
+        data[i] = one->data;
+        PyTuple_SetItem(all, i, (PyObject*)one);
+    }
+    return all;
+}
+
+static PyObject* forward_derivatives(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "tau", "control", NULL};
+    PyObject* values[5];
+    call c;
+    double* out[4];
+    if (!arguments_take("forward_derivatives", names, 3, 5, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    PyObject* all = model ? matrices(model, 4, out) : NULL;
+    if (!all || !begin(&c, values[0], values[1], values[2], values[3], "tau", values[4])) {
+        Py_XDECREF(all);
+        return NULL;
+    }
+    return finish(&c,
+                  cal_dynamics_forward_derivatives(c.dynamics, c.q.data, c.v.data, c.third.data, c.control.data, out[0],
+                                                   out[1], out[2], out[3]),
+                  NULL, all);
+}
+
+static PyObject* inverse_derivatives(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "qdd", NULL};
+    PyObject* values[4];
+    call c;
+    double* out[4];
+    if (!arguments_take("inverse_derivatives", names, 3, 4, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    PyObject* all = model ? matrices(model, 3, out) : NULL;
+    if (!all || !begin(&c, values[0], values[1], values[2], values[3], "qdd", NULL)) {
+        Py_XDECREF(all);
+        return NULL;
+    }
+    return finish(
+        &c, cal_dynamics_inverse_derivatives(c.dynamics, c.q.data, c.v.data, c.third.data, out[0], out[1], out[2]),
+        NULL, all);
+}
+
 static PyObject* displace(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", "v", "time", NULL};
@@ -322,6 +374,13 @@ PyMethodDef dynamics_functions[] = {
     {"site", METHOD(site), "site(model, q, site)\n--\n\nThe pose of a site (7 numbers) and its Jacobian (6 × nv)."},
     {"center", METHOD(center),
      "center(model, q)\n--\n\nThe centre of mass of all that can move (m) and the Jacobian of its velocity (3 × nv)."},
+    {"forward_derivatives", METHOD(forward_derivatives),
+     "forward_derivatives(model, q, v, tau=None, control=None)\n--\n\n"
+     "How forward()'s accelerations change with q (along displace()), v and tau (nv × nv each), and with controls, or\n"
+     "activations (nv × nu). Constraints and contacts do not act."},
+    {"inverse_derivatives", METHOD(inverse_derivatives),
+     "inverse_derivatives(model, q, v, qdd=None)\n--\n\n"
+     "How inverse()'s joint forces change with q (along displace()), v and qdd: nv × nv each."},
     {"displace", METHOD(displace),
      "displace(model, q, v, time=1)\n--\n\nWhere velocities v that stay what they are take q in a time (s), as a new "
      "array; quaternions stay unit."},
