@@ -252,6 +252,7 @@ static cal_status begin_closed(cal_run* run, bool project, char* note, size_t ca
 }
 
 static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    note[0] = '\0';
     const cal_status status = begin_closed(run, project, note, capacity, error);
     if (!status && note[0] == '\0') note_ranges((sim_run*)run, note, capacity);
     return status;
