@@ -435,9 +435,9 @@ static bool differ(const double* a, const double* b, int count) {
     return false;
 }
 
-// A batch has it already.
+// A batch has its q and v already.
 static int apply_start(cal_opened* r) {
-    if (!r->started || r->kind == CAL_KIND_BATCH) return CAL_EXIT_DONE;
+    if (!r->started) return CAL_EXIT_DONE;
     cal_error error = {CAL_OK, ""};
     cal_state_values plain;
     const int actuators = cal_model_actuator_count(r->model);
@@ -448,7 +448,8 @@ static int apply_start(cal_opened* r) {
     else
         error.status = CAL_NO_MEMORY;
     cal_state_values_destroy(&plain);
-    if (error.status == CAL_OK) error.status = cal_run_set(r->run, 0, r->start.q, r->start.v, &error);
+    if (error.status == CAL_OK && r->kind != CAL_KIND_BATCH)
+        error.status = cal_run_set(r->run, 0, r->start.q, r->start.v, &error);
     if (error.status == CAL_OK && driven) error.status = cal_run_drive(r->run, r->start.tau, r->start.control, &error);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }

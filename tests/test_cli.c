@@ -281,6 +281,14 @@ static void saves_and_starts(void** unused) {
     cal_test_release(&o);
     o = cal_test_run_well("sim chain:n=3 --batch 4 --time 0.1 --start chain.json");
     cal_test_release(&o);
+    // With its forces and controls.
+    cal_test_write_file("driven.json", "{\"q\": [0.3, 0, 0], \"tau\": [1, 0.5, 0]}");
+    o = cal_test_run_well("sim chain:n=3 --solver rk4 --time 0.1 --start driven.json --json");
+    const double work = cal_test_number_after(o.out, "energy_work");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim chain:n=3 --batch 4 --spread 0 --time 0.1 --start driven.json --json");
+    assert_true(work > 0 && fabs(cal_test_number_after(o.out, "energy_work") / work - 4.0) < 1e-9);
+    cal_test_release(&o);
     cal_test_expect_mistake("sim chain:n=3 --start whole.json", "the model needs 3");
     cal_test_expect_mistake("sim atoms:n=5 --start whole.json", "--start is for");
     cal_test_expect_mistake("sim chain:n=3 --time 0.1 --save nowhere/state.json", "nowhere/state.json");

@@ -194,6 +194,19 @@ static void a_batch_closes_the_loops_of_its_start(void** unused) {
     cal_test_release(&o);
 }
 
+// Without noise a start that is off its constraints is moved onto them, as that of one instance is, and ends where that does.
+static void a_batch_moves_its_start_onto_constraints(void** unused) {
+    (void)unused;
+    cal_test_outcome one = cal_test_run_well("sim chain:n=3 --move joint0:speed=1 --solver rk4 --time 0.1 --json");
+    cal_test_outcome three =
+        cal_test_run_well("sim chain:n=3 --move joint0:speed=1 --batch 3 --spread 0 --time 0.1 --json");
+    assert_non_null(strstr(three.err, "was moved onto them"));
+    const double energy = cal_test_number_after(one.out, "energy_end");
+    assert_true(fabs(cal_test_number_after(three.out, "energy_end") - 3.0 * energy) < 1e-12 * fabs(energy));
+    cal_test_release(&one);
+    cal_test_release(&three);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_every_mistake),
@@ -203,6 +216,7 @@ int main(void) {
         cmocka_unit_test(events_happen_at_their_times),
         cmocka_unit_test(moves_as_many_joints_as_there_are),
         cmocka_unit_test(a_batch_closes_the_loops_of_its_start),
+        cmocka_unit_test(a_batch_moves_its_start_onto_constraints),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, NULL);
 }

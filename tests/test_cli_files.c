@@ -160,8 +160,24 @@ static void streams_that_are_closed_are_no_files(void** unused) {
     cal_test_release(&o);
 }
 
+// A joint that begins beyond its range is held there by its stop, and a line says so; springs push it back.
+static void says_which_joints_begin_beyond_their_ranges(void** unused) {
+    (void)unused;
+    cal_test_write_file("beyond.xml",
+                        "<mujoco><compiler angle='radian'/><worldbody><body>"
+                        "<joint name='knee' axis='0 1 0' range='-2 -.3' limited='true'/>"
+                        "<geom type='capsule' size='.05' fromto='0 0 0 0 0 -1'/></body></worldbody></mujoco>");
+    cal_test_outcome o = cal_test_run_well("sim beyond.xml --time 0.1");
+    assert_non_null(strstr(o.err, "1 joint begins beyond its range, 'knee' by 0.3"));
+    cal_test_release(&o);
+    o = cal_test_run_well("sim beyond.xml --time 0.1 --disable stiction");
+    assert_null(strstr(o.err, "beyond"));
+    cal_test_release(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_which_joints_begin_beyond_their_ranges),
         cmocka_unit_test(says_what_is_in_a_file),
         cmocka_unit_test(leaves_out_what_it_is_told_to),
         cmocka_unit_test(what_hardly_moves_has_no_share_of_its_energy),

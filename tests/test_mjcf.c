@@ -359,10 +359,12 @@ static bool reported(const cal_read_report* report, cal_issue_kind kind, const c
 
 static void nothing_is_dropped_silently(void** unused) {
     (void)unused;
-    const char* text = "<mujoco>\n<worldbody>\n<body><joint type='ball' range='0 30' wobble='3'/>\n"
-                       "<geom size='1' solref='0.1 1'/><geom size='1' solref='0.1 1'/>\n<thing/></body>\n</worldbody>\n"
-                       "<deformable><flex/></deformable>\n"
-                       "<sensor><camprojection site='x'/></sensor>\n</mujoco>";
+    const char* text =
+        "<mujoco>\n<worldbody>\n<body><joint type='ball' range='0 30' wobble='3'/>\n"
+        "<geom size='1' solref='0.1 1'/><geom size='1' solref='0.1 1'/>\n<thing/></body>\n</worldbody>\n"
+        "<deformable><flex/></deformable>\n"
+        "<sensor><camprojection site='x'/></sensor>\n"
+        "<worldbody><geom type='capsule' size='1' fromto='0 0 0 0 0 1' pos='1 0 0'/></worldbody>\n</mujoco>";
     cal_read_report* report = NULL;
     cal_model* model = read_text(text, &report);
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "joint range", 3, 1));
@@ -371,7 +373,8 @@ static void nothing_is_dropped_silently(void** unused) {
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "<thing>", 5, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<deformable>", 7, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "sensor camprojection", 8, 1));
-    assert_int_equal(cal_read_report_count(report), 6);
+    assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "geom pos", 9, 1));
+    assert_int_equal(cal_read_report_count(report), 7);
     cal_read_report_destroy(report);
     cal_model_destroy(model);
     cal_read_options options = cal_default_read_options();

@@ -313,12 +313,13 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
         cal_run_drag(run, point);
         cal_run_drop(run);
         return status;
-    case CAL_RUN_CONNECT: return cal_run_drive(run, NULL, NULL, error);
+    case CAL_RUN_DRIVE: return cal_run_drive(run, NULL, NULL, error);
     case CAL_RUN_CHECK:
         status = cal_run_check(run, &residual, &body, error);
         return status == CAL_BAD_MODEL ? CAL_OK : status; // for ball and free joints
     case CAL_RUN_CONTACTS: return cal_run_contacts(run, &contact, 1, &body, error);
     case CAL_RUN_INSTANCES: return cal_run_show(run, cal_run_instances(run) - 1, error);
+    case CAL_RUN_CONNECT:
     case CAL_RUN_PROJECT:
     case CAL_RUN_STATE:
     case CAL_RUN_DESCRIBE:

@@ -183,6 +183,48 @@ static void test_ranges(void** state) {
     cal_model_destroy(model);
 }
 
+// An actuator's force is what it gives; the joint gets what its range allows. MuJoCo 3.14's numbers.
+static void test_clamped(void** state) {
+    (void)state;
+    cal_model* model = cal_test_read(
+        "<mujoco><worldbody><body><joint name='j' axis='0 1 0' actuatorfrcrange='-1 2'/>"
+        "<geom type='capsule' size='.05' fromto='0 0 0 0 0 -1'/></body></worldbody>"
+        "<actuator><motor name='a' joint='j' gear='2' ctrlrange='-5 5'/></actuator>"
+        "<sensor><actuatorfrc name='given' actuator='a'/><jointactuatorfrc name='got' joint='j'/></sensor></mujoco>",
+        "clamped.xml");
+    cal_sim* sim = simulate(model, false);
+    cal_error error = {0};
+    assert_int_equal(cal_sim_drive(sim, NULL, (const double[]){3.0}, &error), CAL_OK);
+    assert_true(read_sensor(sim, "given", 0) == 3.0);
+    assert_true(read_sensor(sim, "got", 0) == 2.0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// A quaternion follows its joints through turns: that of a hinge is (cos q/2, sin q/2 axis) times its site's own, as MuJoCo has it, and not the one
+// whose first number is positive.
+static void test_turns(void** state) {
+    (void)state;
+    cal_model* model = cal_test_read(
+        "<mujoco><worldbody><body><joint axis='0 1 0'/><geom size='.1'/><site name='own' quat='-1 0 0 0'/></body>"
+        "<body name='still'><geom size='.1'/><site name='fixed' quat='0 0 1 0'/></body></worldbody>"
+        "<sensor><framequat name='own' objtype='site' objname='own'/>"
+        "<framequat name='seen' objtype='site' objname='own' reftype='site' refname='fixed'/></sensor></mujoco>",
+        "turns.xml");
+    cal_sim* sim = simulate(model, false);
+    cal_error error = {0};
+    for (int k = -20; k <= 20; k++) {
+        const double angle = 0.7 * k, w = cos(0.5 * angle), y = sin(0.5 * angle);
+        assert_int_equal(cal_sim_set(sim, 0, &angle, (const double[]){0}, &error), CAL_OK);
+        cal_test_expect_below(fabs(read_sensor(sim, "own", 0) + w), 1e-12, "w", "own");
+        cal_test_expect_below(fabs(read_sensor(sim, "own", 2) + y), 1e-12, "y", "own");
+        cal_test_expect_below(fabs(read_sensor(sim, "seen", 0) + y), 1e-12, "w", "seen");
+        cal_test_expect_below(fabs(read_sensor(sim, "seen", 2) - w), 1e-12, "y", "seen");
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // A beam on two feet, with a load: each foot carries what the moments ask for, its accelerometer feels gravity, and a zone above the beam
 // feels nothing. In the air nothing touches.
 static void test_touch(void** state) {
@@ -214,7 +256,8 @@ static void test_touch(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_references),
-                                       cmocka_unit_test(test_table), cmocka_unit_test(test_ranges),
+                                       cmocka_unit_test(test_table),   cmocka_unit_test(test_ranges),
+                                       cmocka_unit_test(test_clamped), cmocka_unit_test(test_turns),
                                        cmocka_unit_test(test_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,7 @@ typedef enum cal_run_ability {
     CAL_RUN_DESCRIBE,  ///< cal_run_describe
     CAL_RUN_CONTACTS,  ///< cal_run_contacts
     CAL_RUN_INSTANCES, ///< cal_run_show: it has several instances of its model, one of which is shown
+    CAL_RUN_DRIVE,     ///< cal_run_drive
     CAL_RUN_ABILITIES
 } cal_run_ability;
 bool cal_run_can(const cal_run* run, cal_run_ability ability);
@@ -173,7 +174,7 @@ bool cal_run_next_event(cal_run* run, cal_run_event* out);
 
 /// Goes on from another state, and at another time where the kind of run has that. Each array may be NULL: kept.
 cal_status cal_run_set(cal_run* run, double time, const double* q, const double* v, cal_error* error);
-/// Joint forces and controls from now on, as cal_sim_drive. Part of #CAL_RUN_CONNECT.
+/// Joint forces and controls from now on, as cal_sim_drive; of an ensemble: those of all instances.
 cal_status cal_run_drive(cal_run* run, const double* tau, const double* control, cal_error* error);
 /// As cal_sim_connect.
 cal_status cal_run_connect(cal_run* run, int constraint, cal_connection how, cal_error* error);

@@ -33,6 +33,7 @@ typedef struct body_entry {
 typedef struct joint_entry {
     size_t name;
     int32_t def, body;
+    double stop; // the stiffness of rigid stops that was chosen elsewhere; 0: is chosen
 } joint_entry;
 typedef struct actuator_entry {
     cal_actuator_def def;
@@ -272,9 +273,13 @@ int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* d
                                    def != NULL && def->cookie == JOINT_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
     const cal_joint_def bare = bare_joint(def);
-    *entry = (joint_entry){name, cal_pool_put(&builder->joint_defs, &bare, sizeof bare), body};
+    *entry = (joint_entry){name, cal_pool_put(&builder->joint_defs, &bare, sizeof bare), body, 0.0};
     if (entry->def < 0) return remember(builder, CAL_NO_MEMORY, "joint", builder->joints.count, "out of memory");
     return (int)builder->joints.count++;
+}
+
+void cal_builder_keep_stop(cal_builder* builder, int joint, double stiffness) {
+    ((joint_entry*)builder->joints.items)[joint].stop = stiffness;
 }
 
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) {
@@ -532,7 +537,8 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
         const cal_joint_def* def = &model->joint_defs[joints[i].def];
         model->joints[i] = (cal_joint){.def = def,
                                        .name = name_at(model, joints[i].name),
-                                       .limit_stiffness = def->limit_stiffness,
+                                       .limit_stiffness = joints[i].stop > 0.0 ? joints[i].stop : def->limit_stiffness,
+                                       .rigid = joints[i].stop > 0.0,
                                        .body = joints[i].body};
     }
     const actuator_entry* actuators = builder->actuators.items;

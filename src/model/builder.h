@@ -19,6 +19,8 @@ void cal_model_leave_out(cal_model* model);
 cal_status cal_model_start(cal_model* model, cal_error* error);
 // The model's start values will be those of this keyframe; CAL_NONE: of the joints' definitions.
 void cal_builder_start_at(cal_builder* builder, int keyframe);
+// Rigid stops of a joint of the builder have the stiffness that was chosen where the whole model starts, wherever this part of it does.
+void cal_builder_keep_stop(cal_builder* builder, int joint, double stiffness);
 // Finds whether any two shapes of the compiled model may touch (touch.c).
 cal_status cal_model_find_touch(cal_model* model, cal_error* error);
 // Makes the tables of names, which must be unique (given_names.c).

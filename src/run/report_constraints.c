@@ -1,6 +1,23 @@
 // What the constraints of a simulation did, as facts.
 #include "run/run.h"
 
+bool cal_run_note_off(const cal_model* model, const cal_constraint_report* report, bool moves, char* note,
+                      size_t capacity) {
+    char name[80];
+    if (report->error_of == CAL_NONE ||
+        (report->error <= CAL_CONNECT_TOLERANCE && report->speed <= CAL_CONNECT_TOLERANCE))
+        return false;
+    cal_model_constraint_name(model, report->error_of, name, sizeof name);
+    if (moves)
+        snprintf(note, capacity,
+                 "the start was off the constraints, by %.3g at '%s' and by speeds up to %.3g, and was moved onto them",
+                 report->error, name, report->speed);
+    else
+        snprintf(note, capacity, "the start is off the constraints: by %.3g at '%s', by speeds up to %.3g",
+                 report->error, name, report->speed);
+    return true;
+}
+
 // False: there are none, or they have no forces.
 static bool look(cal_sim* sim, cal_constraint_report* out) {
     return cal_model_constraint_count(cal_sim_model(sim)) > 0 && cal_sim_constraints(sim, out) == CAL_OK;

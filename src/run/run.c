@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 const char cal_run_undecided[] =
     "nothing moves at the start, where the constraints are singular: which way it goes from there is a matter "
@@ -26,12 +27,13 @@ static const char* const abilities[CAL_RUN_ABILITIES] = {
     [CAL_RUN_CHANGE] = "change its settings while it runs",
     [CAL_RUN_RESET] = "start anew",
     [CAL_RUN_GRAB] = "be pulled by hand",
-    [CAL_RUN_CONNECT] = "be driven, connected or disconnected",
+    [CAL_RUN_CONNECT] = "be connected or disconnected",
     [CAL_RUN_PROJECT] = "move its start onto constraints",
     [CAL_RUN_CHECK] = "check its accelerations against the equations of motion",
     [CAL_RUN_DESCRIBE] = "describe its bodies",
     [CAL_RUN_CONTACTS] = "tell where its bodies touch",
     [CAL_RUN_INSTANCES] = "show another instance: it has one",
+    [CAL_RUN_DRIVE] = "be driven",
 };
 
 bool cal_run_can(const cal_run* run, cal_run_ability ability) {
@@ -54,6 +56,7 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
     case CAL_RUN_DESCRIBE: return ops->describe;
     case CAL_RUN_CONTACTS: return ops->contacts;
     case CAL_RUN_INSTANCES: return ops->show;
+    case CAL_RUN_DRIVE: return ops->drive;
     case CAL_RUN_ABILITIES: break;
     }
     return false;
@@ -62,7 +65,8 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
 // What a run is asked for between its advances only.
 static bool changes(cal_run_ability ability) {
     return ability == CAL_RUN_SET || ability == CAL_RUN_SAVE || ability == CAL_RUN_CHANGE || ability == CAL_RUN_RESET ||
-           ability == CAL_RUN_GRAB || ability == CAL_RUN_CONNECT || ability == CAL_RUN_PROJECT;
+           ability == CAL_RUN_GRAB || ability == CAL_RUN_CONNECT || ability == CAL_RUN_PROJECT ||
+           ability == CAL_RUN_DRIVE;
 }
 
 static cal_status need(const cal_run* run, cal_run_ability ability, cal_error* error) {
@@ -320,9 +324,16 @@ cal_status cal_run_set(cal_run* run, double time, const double* q, const double*
     return status ? status : run->ops->set(run, time, q, v, error);
 }
 
+bool cal_run_keep(double** kept, const double* numbers, int count) {
+    if (!numbers) return true;
+    if (!*kept) *kept = cal_allocate((size_t)count + 1, sizeof **kept);
+    if (*kept && count > 0) memcpy(*kept, numbers, (size_t)count * sizeof **kept);
+    return *kept;
+}
+
 cal_status cal_run_drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
     if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_drive: run must not be NULL");
-    const cal_status status = need(run, CAL_RUN_CONNECT, error);
+    const cal_status status = need(run, CAL_RUN_DRIVE, error);
     return status ? status : run->ops->drive(run, tau, control, error);
 }
 

@@ -86,6 +86,12 @@ cal_status cal_run_fail_balance(const cal_energy_balance* balance, double time, 
 
 // A note about a start that constraints say nothing about (cal_constraint_report).
 extern const char cal_run_undecided[];
+// One about a start that is off its constraints, and is moved onto them or not; false: it is on them.
+bool cal_run_note_off(const cal_model* model, const cal_constraint_report* report, bool moves, char* note,
+                      size_t capacity);
+
+// Keeps joint forces or controls for what is made later; NULL: as they were. False: no memory.
+bool cal_run_keep(double** kept, const double* numbers, int count);
 
 // What runs of one model share.
 const char* cal_run_model_body_name(const cal_run* run, int body, char* text, size_t capacity);

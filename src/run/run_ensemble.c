@@ -22,7 +22,9 @@ typedef struct ensemble_run {
     cal_ensemble* ensemble;
     cal_run_ensemble_def def;
     char solver[16], algorithm[16], stabilize[16], form[16];
-    double *q, *v; // of one instance
+    double *q, *v;         // of one instance
+    double *tau, *control; // that all are driven with; NULL: the model's
+    char off[256];         // a note about a start that was moved onto its constraints
     int shown;
 } ensemble_run;
 
@@ -31,6 +33,8 @@ static cal_ensemble* ensemble_of(const cal_run* run) { return ((const ensemble_r
 static void destroy(cal_run* run) {
     ensemble_run* r = (ensemble_run*)run;
     cal_ensemble_destroy(r->ensemble);
+    cal_free(r->control);
+    cal_free(r->tau);
     cal_free(r->q);
     cal_free(r);
 }
@@ -149,20 +153,43 @@ static void report(cal_run* run, cal_facts* facts) {
     report_balance(r, facts);
 }
 
+static bool projects(const ensemble_run* r) { return strcmp(r->stabilize, "projection") == 0; }
+
+// Whether a start that is the model's for all instances is off constraints that projection keeps closed: then it is moved onto them.
+// Where bodies touch, worlds do that.
+static cal_status look_at_start(ensemble_run* r, cal_error* error) {
+    const cal_model* model = r->base.model;
+    r->off[0] = '\0';
+    if (r->def.start || r->def.ensemble.spread > 0.0 || !projects(r) || cal_model_constraint_count(model) == 0)
+        return CAL_OK;
+    cal_sim* sim = NULL;
+    cal_constraint_report report;
+    const cal_status status = cal_sim_create(model, &r->def.ensemble.sim, &sim, error);
+    if (!status && !cal_sim_world(sim) && cal_sim_constraints(sim, &report) == CAL_OK)
+        cal_run_note_off(model, &report, true, r->off, sizeof r->off);
+    cal_sim_destroy(sim);
+    return status;
+}
+
+static cal_status place_one(ensemble_run* r, int instance, cal_error* error) {
+    const bool starts = r->def.start, drives = r->tau || r->control;
+    cal_status status = starts || r->off[0] ? cal_ensemble_get(r->ensemble, instance, r->q, r->v) : CAL_OK;
+    if (status) return cal_fail(error, status, "instance %d has no start", instance);
+    if (starts) r->def.start(r->def.user, instance, r->q, r->v);
+    cal_error why = {CAL_OK, ""};
+    if (starts || r->off[0]) status = cal_ensemble_start(r->ensemble, instance, r->q, r->v, projects(r), &why);
+    if (!status && drives) status = cal_ensemble_drive(r->ensemble, instance, r->tau, r->control, &why);
+    if (status)
+        return cal_fail(error, status, "the start of instance %d failed: %s", instance,
+                        why.text[0] ? why.text : cal_status_text(status));
+    return CAL_OK;
+}
+
 // Where every instance starts: as in a run of one, constraints that are kept closed by projection are closed first.
 static cal_status place(ensemble_run* r, cal_error* error) {
-    const bool projects = strcmp(r->stabilize, "projection") == 0;
-    for (int i = 0; r->def.start && i < r->def.ensemble.count; i++) {
-        cal_status status = cal_ensemble_get(r->ensemble, i, r->q, r->v);
-        if (status) return cal_fail(error, status, "instance %d has no start", i);
-        r->def.start(r->def.user, i, r->q, r->v);
-        cal_error why = {CAL_OK, ""};
-        status = cal_ensemble_start(r->ensemble, i, r->q, r->v, projects, &why);
-        if (status)
-            return cal_fail(error, status, "the start of instance %d failed: %s", i,
-                            why.text[0] ? why.text : cal_status_text(status));
-    }
-    return CAL_OK;
+    cal_status status = look_at_start(r, error);
+    for (int i = 0; !status && i < r->def.ensemble.count; i++) status = place_one(r, i, error);
+    return status;
 }
 
 static cal_status save(cal_run* run, const char* path, cal_error* error) {
@@ -195,7 +222,21 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
     if (count > 0)
         snprintf(note, capacity, "%d of %d instances, the first of them %d: %s", count,
                  ((const ensemble_run*)run)->def.ensemble.count, first, cal_run_undecided);
+    else
+        snprintf(note, capacity, "%s", ((const ensemble_run*)run)->off);
     return CAL_OK;
+}
+
+// All instances, also when the run starts anew.
+static cal_status drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
+    ensemble_run* r = (ensemble_run*)run;
+    if (!cal_run_keep(&r->tau, tau, cal_model_v_count(run->model)) ||
+        !cal_run_keep(&r->control, control, cal_model_actuator_count(run->model)))
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for forces and controls");
+    cal_status status = CAL_OK;
+    for (int i = 0; !status && i < r->def.ensemble.count; i++)
+        status = cal_ensemble_drive(r->ensemble, i, tau, control, error);
+    return status;
 }
 
 static const cal_run_ops ops = {.kind = "an ensemble",
@@ -211,6 +252,7 @@ static const cal_run_ops ops = {.kind = "an ensemble",
                                 .report = report,
                                 .q = q,
                                 .v = v,
+                                .drive = drive,
                                 .save = save,
                                 .restore = restore,
                                 .reset = reset,

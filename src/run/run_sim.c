@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/resting.h"
 #include "pass/pass.h"
 #include "run/events.h"
 #include "run/inspect.h"
@@ -20,6 +21,7 @@
 static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
 enum { LEAST_EVALUATIONS = 40, NAME = 16 };
+static const double BEYOND = 1e-6; // of an angle or a length: what rounding and steps leave of a joint on its stop
 
 enum { KINETIC, POTENTIAL, TOTAL, WORK, LOSS, BALANCE, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
 static const cal_channel channels[CHANNELS] = {
@@ -199,11 +201,35 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
     return rests ? CAL_OK : status;
 }
 
+// Joints that begin beyond the ends of their ranges: rigid stops hold them there, which who knows springs does not expect.
+static void note_ranges(const sim_run* r, char* note, size_t capacity) {
+    const cal_model* model = r->base.model;
+    const cal_world_def* events = r->def.sim.events;
+    const double* q = cal_sim_q(r->sim);
+    const bool springs = has_events(r) && events && strcmp(events->group, "penalty") == 0;
+    int count = 0, furthest = 0;
+    double most = 0.0;
+    for (int i = 0; q && !springs && i < cal_model_joint_count(model); i++) {
+        cal_joint_def def;
+        int first_q;
+        if (!cal_joint_has_rigid_stop(model, i)) continue;
+        cal_model_joint(model, i, &def, NULL, &first_q, NULL);
+        const double by = fmax(def.range[0] - q[first_q], q[first_q] - def.range[1]);
+        count += by > BEYOND ? 1 : 0;
+        if (by > most) most = by, furthest = i;
+    }
+    char name[80];
+    if (count > 0)
+        snprintf(note, capacity, "%d joint%s beyond %s range%s, '%s' by %.3g: stops hold %s there until %s back", count,
+                 count == 1 ? " begins" : "s begin", count == 1 ? "its" : "their", count == 1 ? "" : "s",
+                 cal_model_joint_name(model, furthest, name, sizeof name), most, count == 1 ? "it" : "them",
+                 count == 1 ? "it comes" : "they come");
+}
+
 // With projection a simulation begins only where its constraints hold, and is moved there; the other laws close them by and by.
-static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+static cal_status begin_closed(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
     sim_run* r = (sim_run*)run;
     cal_constraint_report report;
-    char name[80];
     r->begun = true;
     r->projects = project;
     if (has_events(r)) {
@@ -219,19 +245,17 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
         snprintf(note, capacity, "the constraints have no forces at the start: %s", cal_status_text(status));
         return CAL_OK;
     }
-    if (report.error_of == CAL_NONE) return CAL_OK;
     if (report.undecided) snprintf(note, capacity, "%s", cal_run_undecided);
-    if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
-    cal_model_constraint_name(run->model, report.error_of, name, sizeof name);
-    if (r->owns && strcmp(r->stabilize, "projection") == 0) {
-        snprintf(note, capacity,
-                 "the start was off the constraints, by %.3g at '%s' and by speeds up to %.3g, and was moved onto them",
-                 report.error, name, report.speed);
-        return cal_sim_project(r->sim, error);
-    }
-    snprintf(note, capacity, "the start is off the constraints: by %.3g at '%s', by speeds up to %.3g", report.error,
-             name, report.speed);
-    return CAL_OK;
+    const bool moves = r->owns && strcmp(r->stabilize, "projection") == 0;
+    return cal_run_note_off(run->model, &report, moves, note, capacity) && moves ? cal_sim_project(r->sim, error)
+                                                                                 : CAL_OK;
+}
+
+static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    note[0] = '\0';
+    const cal_status status = begin_closed(run, project, note, capacity, error);
+    if (!status && note[0] == '\0') note_ranges((sim_run*)run, note, capacity);
+    return status;
 }
 
 // --- What there is to see ---------------------------------------------------------------------------------------------------------
@@ -384,18 +408,10 @@ static cal_status set(cal_run* run, double time, const double* q, const double* 
     return CAL_OK;
 }
 
-// Keeps numbers for a simulation that is made later.
-static bool keep(double** kept, const double* numbers, int count) {
-    if (!numbers) return true;
-    if (!*kept) *kept = cal_allocate((size_t)count + 1, sizeof **kept);
-    if (*kept && count > 0) memcpy(*kept, numbers, (size_t)count * sizeof **kept);
-    return *kept;
-}
-
 static cal_status drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
     sim_run* r = (sim_run*)run;
-    if (!keep(&r->tau, tau, cal_model_v_count(run->model)) ||
-        !keep(&r->control, control, cal_model_actuator_count(run->model)))
+    if (!cal_run_keep(&r->tau, tau, cal_model_v_count(run->model)) ||
+        !cal_run_keep(&r->control, control, cal_model_actuator_count(run->model)))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for forces and controls");
     mark(r);
     return cal_sim_drive(r->sim, tau, control, error);

@@ -27,7 +27,6 @@
 // such overlaps are parted whether or not others may be.
 #define PARTED 1e-6
 static const double fall_between_checks = 0.05; // of a size
-#define CHECKS_PER_SECOND 100.0
 // After so many rounds masses do not count: what is light between two that are heavier would be parted from the one into the other, as often as the ratio
 // of their masses.
 enum { ROUNDS_BY_MASS = 100, MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
@@ -70,6 +69,11 @@ static bool may_overlap(const cal_world* world, const cal_pair* pair) {
         if (!is_new(world, body) && cal_body_ops(world, body)->loose_mass(world, body) > 0.0) return false;
     }
     return true;
+}
+
+// Links of one multibody are where its joints put them.
+static bool are_links(const cal_world* world, const cal_pair* pair) {
+    return world->bodies[pair->body[0]].component == world->bodies[pair->body[1]].component;
 }
 
 // Moves two bodies apart, by mass the lighter one further; a link takes its multibody along. moved: not both are held by the ground.
@@ -154,7 +158,7 @@ static cal_status look_at_listed(cal_world* world, bool move, int round, const c
         double depth, size;
         const cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
         if (status != CAL_OK) return status;
-        if (depth == 0.0) continue;
+        if (depth == 0.0 || are_links(world, pair)) continue;
         if (!move && depth <= PARTED * size) {
             found->slight++;
             found->deepest = fmax(found->deepest, depth);
@@ -163,6 +167,7 @@ static cal_status look_at_listed(cal_world* world, bool move, int round, const c
         bool moved = true;
         cal_status done =
             move ? part_pair(world, pair, &gap, PARTED * size + depth, round < ROUNDS_BY_MASS, &moved, error) : CAL_OK;
+        if (done == CAL_OK && !moved && depth <= PARTED * size) continue; // they touch
         const bool ignored = done == CAL_OK && !moved && may_overlap(world, pair);
         if (ignored) done = cal_world_ignore_overlap(world, i, depth, error);
         if (done != CAL_OK) return done;
@@ -210,7 +215,7 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
     return status == CAL_OK ? cal_world_first_boxes(world, error) : status;
 }
 
-// Links of one multibody that overlap pass through each other.
+// Links of one multibody that overlap pass through each other, but where that is no more than states of a world have: these touch.
 static cal_status leave_out_links(cal_world* world, cal_error* error) {
     int count;
     numbered_pair* list = list_new(world, &count);
@@ -219,12 +224,12 @@ static cal_status leave_out_links(cal_world* world, cal_error* error) {
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", world->table.pair_count);
     for (int k = 0; status == CAL_OK && k < count; k++) {
         const cal_pair* pair = &world->table.pairs[list[k].pair];
-        if (!has_new(world, pair) || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
-            continue;
+        if (!has_new(world, pair) || !are_links(world, pair)) continue;
         cal_separation gap;
         double depth, size;
         status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
-        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, list[k].pair, depth, error);
+        if (status == CAL_OK && depth > PARTED * size)
+            status = cal_world_ignore_overlap(world, list[k].pair, depth, error);
     }
     cal_free(list);
     return status;
@@ -386,11 +391,11 @@ static double push_of(const cal_world* world, const cal_multibody* m) {
 static double rate_of_start(const cal_world* world) {
     double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fastest, push = 0.0;
     const double size = smallest_moving(world, &fastest);
-    if (!(g > 0.0 && size < (double)INFINITY)) return CHECKS_PER_SECOND;
+    if (!(g > 0.0 && size < (double)INFINITY)) return CAL_MOST_CHECKS;
     for (int i = 0; i < world->multibody_count; i++) {
         const cal_multibody* m = world->multibodies[i];
         if (m->stage == CAL_REMOVED) continue;
-        if (!is_known(m)) return CHECKS_PER_SECOND;
+        if (!is_known(m)) return CAL_MOST_CHECKS;
         fastest = fmax(fastest, fastest_at_start(world, m));
         push = fmax(push, push_of(world, m));
     }
@@ -401,7 +406,8 @@ static double rate_of_start(const cal_world* world) {
         g = fmax(g, def->path_acceleration);
         fastest = fmax(fastest, def->path_speed);
     }
-    return fmin(CHECKS_PER_SECOND, fmax(8.0 * sqrt(0.5 * g / (fall_between_checks * size)), 2.0 * fastest / size));
+    return fmin(CAL_MOST_CHECKS,
+                fmax(fmax(8.0 * sqrt(0.5 * g / (fall_between_checks * size)), 2.0 * fastest / size), CAL_LEAST_CHECKS));
 }
 
 // Groups are checked so often that gravity moves none of the bodies, from rest, by more than a share of its size between two checks: who
@@ -416,15 +422,20 @@ void cal_world_set_rate(cal_world* world) {
         world->def.group_rate = fmax(world->start_rate, sqrt(0.5 * g / (fall_between_checks * size)));
 }
 
-// Times of searches and boxes are those of the rate that the user gives. The window is a power of two, so that its multiples are exact: the
-// largest that is not over 1.6 intervals.
-static void set_times(cal_world* world) {
-    world->start_rate = world->def.group_rate > 0.0 ? world->def.group_rate : rate_of_start(world);
-    const double interval = 1.0 / world->start_rate;
+// The window is a power of two, so that its multiples are exact: the largest that is not over 1.6 intervals.
+void cal_world_set_window(cal_world* world) {
+    const double interval = 1.0 / world->first_rate;
     world->window = 1.0;
     while (world->window > 1.6 * interval) world->window *= 0.5;
     while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
     world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
+}
+
+// Times of searches and boxes are those of the rate that the user gives.
+static void set_times(cal_world* world) {
+    world->first_rate = world->given_rate > 0.0 ? world->given_rate : rate_of_start(world);
+    world->start_rate = world->first_rate;
+    cal_world_set_window(world);
     cal_world_set_rate(world);
     world->start_rate = world->def.group_rate;
 }

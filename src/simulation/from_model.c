@@ -405,10 +405,10 @@ static bool copy_body(cal_import* m, int body, int number, cal_body_def* def, ca
         if (joint.kind != CAL_FREE)
             memcpy(joint.initial_q, m->q + first_q, (size_t)cal_joint_q_count(joint.kind) * sizeof(double));
         memcpy(joint.initial_v, m->v + first_v, (size_t)cal_joint_v_count(joint.kind) * sizeof(double));
-        // Stops whose stiffness was chosen are rigid here, too.
-        if (m->model->joints[i].rigid) joint.limit_stiffness = 0.0;
         m->joint_number[i] = cal_builder_add_joint(builder, number, &joint);
         if (m->joint_number[i] < 0) return false;
+        // Stops whose stiffness was chosen are rigid here, too.
+        if (m->model->joints[i].rigid) cal_builder_keep_stop(builder, m->joint_number[i], joint.limit_stiffness);
     }
     return true;
 }

@@ -57,15 +57,21 @@ cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibod
     return status;
 }
 
-cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, cal_error* error) {
-    const int bodies[2] = {world->table.pairs[pair].body[0], world->table.pairs[pair].body[1]};
+cal_status cal_world_pass_through(cal_world* world, const cal_ignored_overlap* overlap, cal_error* error) {
     if (!cal_grow((void**)&world->ignored_overlaps, &world->ignored_overlap_capacity, world->ignored_overlap_count,
                   sizeof *world->ignored_overlaps) ||
-        !cal_world_ignore(world, bodies[0], bodies[1]))
+        !cal_world_ignore(world, overlap->body[0], overlap->body[1]))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs");
-    world->ignored_overlaps[world->ignored_overlap_count++] = (cal_ignored_overlap){{bodies[0], bodies[1]}, depth};
-    cal_pair_remove(world, pair);
+    world->ignored_overlaps[world->ignored_overlap_count++] = *overlap;
     return CAL_OK;
+}
+
+cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, cal_error* error) {
+    const int* bodies = world->table.pairs[pair].body;
+    const cal_status status =
+        cal_world_pass_through(world, &(cal_ignored_overlap){{bodies[0], bodies[1]}, depth}, error);
+    if (status == CAL_OK) cal_pair_remove(world, pair);
+    return status;
 }
 
 bool cal_world_ignored_overlap(const cal_world* world, int index, cal_body_id pair[2], double* depth) {

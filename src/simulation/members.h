@@ -49,6 +49,10 @@ cal_status cal_world_prepare_new(cal_world* world, cal_error* error);
 bool cal_world_set_speeds(cal_world* world);
 // How often groups are checked: as at the start, and more often where smaller bodies have come since.
 void cal_world_set_rate(cal_world* world);
+void cal_world_set_window(cal_world* world); // and what follows from it
+// Of group checks per second, where the user does not say.
+#define CAL_MOST_CHECKS 100.0
+#define CAL_LEAST_CHECKS 1e-12
 // Everything that moves begins anew at the world's time.
 cal_status cal_world_begin_all(cal_world* world, cal_error* error);
 // Of contact groups that are awake alone, after what is new has come, or what is removed has left them: what they decide before a step, such as who joins, is decided

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "model/angle.h"
 #include "model/model.h"
 #include "pass/body_frames.h"
 #include "pass/coupled_force.h"
@@ -213,6 +214,43 @@ static void subtree_momentum(const looks* l, int body, double* out) {
     }
 }
 
+// The turn of a frame as its joints make it, one after the other. Followed over more than half a turn it goes on smoothly, as the joints do, which the
+// quaternion of a matrix does not.
+static void compose_turn(const looks* l, int body, const double quaternion[4], double out[4]) {
+    const cal_model* model = l->model;
+    int n = body == CAL_GROUND ? -1 : model->mounts[body].node;
+    memcpy(out, quaternion, 4 * sizeof *out);
+    for (; body != CAL_GROUND; body = model->bodies[body].parent) {
+        bool floats = false;
+        for (; n >= 0 && model->joints[model->nodes[n].joint].body == body; n = model->nodes[n].parent) {
+            const cal_joint* joint = &model->joints[model->nodes[n].joint];
+            const double* q = l->q + joint->first_q;
+            double turn[4] = {1.0, 0.0, 0.0, 0.0}, sine;
+            if (joint->def->kind == CAL_REVOLUTE) {
+                cal_sine_cosine(0.5 * (q[0] - joint->def->zero), &sine, &turn[0]);
+                for (int i = 0; i < 3; i++) turn[1 + i] = sine * joint->def->axis[i];
+            } else if (joint->def->kind == CAL_BALL)
+                memcpy(turn, q, sizeof turn);
+            else if (joint->def->kind == CAL_FREE)
+                memcpy(turn, q + 3, sizeof turn);
+            floats = floats || joint->def->kind == CAL_FREE;
+            cal_quaternion_multiply(turn, out, out);
+        }
+        if (!floats) cal_quaternion_multiply(model->bodies[body].def->quaternion, out, out);
+    }
+}
+
+// Of the two quaternions of a rotation the one that the joints of both frames come to.
+static void choose_sign(const looks* l, const cal_sensor_def* def, double quaternion[4]) {
+    double own[4], reference[4] = {1.0, 0.0, 0.0, 0.0}, dot = 0.0;
+    compose_turn(l, def->body, def->quaternion, own);
+    if (def->reference != CAL_NONE) compose_turn(l, def->reference, def->reference_quaternion, reference);
+    for (int i = 1; i < 4; i++) reference[i] = -reference[i];
+    cal_quaternion_multiply(reference, own, own);
+    for (int i = 0; i < 4; i++) dot += own[i] * quaternion[i];
+    for (int i = 0; dot < 0.0 && i < 4; i++) quaternion[i] = -quaternion[i];
+}
+
 static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
     frame f;
     acceleration a;
@@ -220,7 +258,10 @@ static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* 
     refer(l, def, &f);
     switch (def->kind) {
     case CAL_SENSOR_FRAME_POSITION: memcpy(out, f.origin, sizeof f.origin); break;
-    case CAL_SENSOR_FRAME_QUATERNION: cal_matrix_quaternion(f.rotation, out); break;
+    case CAL_SENSOR_FRAME_QUATERNION:
+        cal_matrix_quaternion(f.rotation, out);
+        choose_sign(l, def, out);
+        break;
     case CAL_SENSOR_FRAME_X_AXIS:
     case CAL_SENSOR_FRAME_Y_AXIS:
     case CAL_SENSOR_FRAME_Z_AXIS:

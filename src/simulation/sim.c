@@ -55,7 +55,7 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_system_destroy(sim->whole);
     cal_world_destroy(sim->world);
     cal_model_map_destroy(sim->map);
-    void* const lists[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->connected, sim};
+    void* const lists[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->connected, sim->passing, sim};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 

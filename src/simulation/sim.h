@@ -4,6 +4,7 @@
 #include "calder/calder_world.h"
 #include "model/activation.h"
 #include "simulation/model_map.h"
+#include "simulation/world.h"
 #include "solver/system.h"
 
 // Errors of constraints where advances ended, of a simulation with events.
@@ -25,7 +26,10 @@ struct cal_sim {
     cal_outer_force* pushes; // what the user set, for a start anew
     int push_count, push_capacity;
     cal_looked looked;
-    bool* connected;   // of each constraint, for a start anew
+    bool* connected; // of each constraint, for a start anew
+    cal_ignored_overlap*
+        passing; // who overlaps where the model starts, and so passes through the other: also after a start anew
+    int passing_count;
     cal_system* whole; // of a model with events: looks at what a moment asks of all of it (sim_events.c); NULL: not yet
 };
 

@@ -40,6 +40,8 @@ static cal_status refuse_options(const cal_sim_def* def, cal_error* error) {
 static cal_status make_world(cal_sim* sim, const cal_start* start, cal_world** world, cal_model_map** map,
                              cal_error* error) {
     cal_status status = cal_world_from_start(sim->model, &sim->events, start, world, map, error);
+    for (int i = 0; status == CAL_OK && i < sim->passing_count; i++)
+        status = cal_world_pass_through(*world, &sim->passing[i], error);
     if (status == CAL_OK) status = cal_world_advance(*world, cal_world_time(*world), error);
     if (status == CAL_OK) return CAL_OK;
     cal_world_destroy(*world);
@@ -65,8 +67,14 @@ cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* er
     cal_drive_start(model, 0.0, sim->control);
     for (size_t i = 0; i < constraints; i++) sim->connected[i] = !model->constraints[i].inactive;
     status = make_world(sim, NULL, &sim->world, &sim->map, error);
-    if (status == CAL_OK) sim->events.systems = &sim->world->systems; // the world's copy
-    return status;
+    if (status != CAL_OK) return status;
+    sim->events.systems = &sim->world->systems; // the world's copy
+    const size_t passing = (size_t)sim->world->ignored_overlap_count;
+    sim->passing = cal_allocate(passing + 1, sizeof *sim->passing);
+    if (sim->passing == NULL) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
+    for (size_t i = 0; i < passing; i++) sim->passing[i] = sim->world->ignored_overlaps[i];
+    sim->passing_count = (int)passing;
+    return CAL_OK;
 }
 
 // How far constraints are open where an advance ends: what lies between may be taken back, and has no order of its own.

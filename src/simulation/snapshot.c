@@ -19,7 +19,7 @@ enum { TEXT = 32, WORD = 8 };
 #define SYSTEM UINT64_C(0x4d45545359534c43) // "CLSYSTEM"
 
 // Raised where a state or an image has its numbers in other places than before: what was written then is no state now, though its sizes fit.
-enum { FORMAT = 6 };
+enum { FORMAT = 7 };
 
 typedef struct head {
     uint64_t kind;

@@ -123,6 +123,7 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
     cal_world* world = cal_allocate(1, sizeof *world);
     if (world == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a world");
     world->def = own;
+    world->given_rate = own.group_rate;
     world->first_id = number_of_world();
     world->unused_collision_hook = -1;
     world->group_ops = cal_group_find(own.group);

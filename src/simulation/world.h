@@ -94,7 +94,9 @@ struct cal_world {
     double watch_from, watch_best;
     double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
     double window;     // searches begin at multiples of it, or where a motion does
-    double start_rate; // of group checks, 1/s: what comes later may make it more
+    double given_rate; // of group checks, 1/s: the user's; 0: none
+    double first_rate; // that the window is of
+    double start_rate; // that of the smallest of what was there at the start, too: what comes later may make it more
     double contact_speed;
     // What gravity gives between two group checks, or without gravity a little of a size: slower is at rest.
     double slow;
@@ -124,6 +126,8 @@ struct cal_world {
 
 // An error of a state that could not be computed, in the words of `trouble` where there are any (world.c).
 cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* error);
+// Two bodies that overlap pass through each other from now on, and are listed (links.c).
+cal_status cal_world_pass_through(cal_world* world, const cal_ignored_overlap* overlap, cal_error* error);
 // Makes a model the world's own, to be destroyed with it; on failure at once (world.c).
 cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error);
 // A report; hashed: with the hash of all bodies (world.c).

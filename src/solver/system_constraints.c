@@ -508,15 +508,10 @@ cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out
     return cal_system_look_beside(system, &out->undecided);
 }
 
-cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]) {
-    const cal_status bad = check_constraint(system, constraint, "cal_sim_constraint_forces", NULL);
-    if (bad) return bad;
+static cal_status find_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]) {
     const cal_model* model = system->model;
     const cal_constraint_def* def = &model->constraints[constraint];
     const bool coupling = def->kind == CAL_COUPLING;
-    if (rows) memset(rows, 0, (size_t)cal_constraint_rows(def, NULL) * sizeof *rows);
-    if (wrench) memset(wrench, 0, 6 * sizeof *wrench);
-    if (!system->constraints->active[constraint]) return CAL_OK;
     const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
     if (status) return status;
     cal_constraints_share(system->constraints);
@@ -554,4 +549,17 @@ cal_status cal_system_constraint_forces(cal_system* system, int constraint, doub
     cal_cross3(arm, force, lever);
     for (int d = 0; d < 3; d++) wrench[d] = force[d], wrench[3 + d] = moment[d] - lever[d];
     return CAL_OK;
+}
+
+cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]) {
+    const cal_status bad = check_constraint(system, constraint, "cal_sim_constraint_forces", NULL);
+    if (bad) return bad;
+    const cal_constraint_def* def = &system->model->constraints[constraint];
+    if (rows) memset(rows, 0, (size_t)cal_constraint_rows(def, NULL) * sizeof *rows);
+    if (wrench) memset(wrench, 0, 6 * sizeof *wrench);
+    if (!system->constraints->active[constraint]) return CAL_OK;
+    void* kept;
+    cal_status status = cal_system_begin_look(system, &kept);
+    if (!status) status = find_constraint_forces(system, constraint, rows, wrench);
+    return cal_system_end_look(system, kept, status);
 }

@@ -278,6 +278,9 @@ cal_status cal_system_find_answers(cal_system* system);
 void cal_friction_find_sides(cal_friction* friction);
 // Decides which joints rest, before the solver begins.
 cal_status cal_system_settle_friction(cal_system* system);
+// About a look at accelerations and forces of what may be about to begin (system_forces.c).
+cal_status cal_system_begin_look(cal_system* system, void** kept);
+cal_status cal_system_end_look(cal_system* system, void* kept, cal_status looked);
 // Of joints that rest speeds or accelerations are zero, to the last digit; what is found of them has rounding.
 void cal_system_keep_rests(const cal_system* system, double* v);
 // tau and the friction of joints that slide.

@@ -1,9 +1,27 @@
 // Accelerations at the system's time, and what joints carry: with these, Newton and Euler's equations from the leaves to
 // the ground.
+#include "base/memory.h"
 #include "machine/machine.h"
 #include "pass/body_frames.h"
 #include "solver/system_data.h"
 #include <string.h>
+
+// What is about to begin settles who rests, and hits stops. A look sees that, and leaves the state as it is: forces and controls may change before an
+// advance begins. kept: what the state was, NULL: it goes on.
+cal_status cal_system_begin_look(cal_system* system, void** kept) {
+    *kept = NULL;
+    if (system->running || system->replays || system->friction.count == 0) return CAL_OK;
+    *kept = cal_allocate(1, cal_system_motion_size(system));
+    if (!*kept) return CAL_NO_MEMORY;
+    cal_system_store_motion(system, *kept);
+    return cal_system_settle_friction(system);
+}
+
+cal_status cal_system_end_look(cal_system* system, void* kept, cal_status looked) {
+    const cal_status status = kept ? cal_system_load_motion(system, kept) : CAL_OK;
+    cal_free(kept);
+    return looked ? looked : status;
+}
 
 static cal_status open_observer(const cal_system* system, cal_system_query* o, const char* algorithm) {
     cal_status status = CAL_OK;
@@ -19,8 +37,7 @@ static cal_status open_observer(const cal_system* system, cal_system_query* o, c
 static cal_status find_accelerations(cal_system* system, bool multipliers, double* qdd) {
     cal_system_query* o = &system->constraint_query;
     const double *tau = system->tau, *control = cal_system_inputs(system, system->time);
-    cal_status status = system->running ? CAL_OK : cal_system_settle_friction(system);
-    if (!status) status = open_observer(system, o, system->def.algorithm);
+    cal_status status = open_observer(system, o, system->def.algorithm);
     if (status) return status;
     if (system->def.force) {
         cal_system_call_back(system, o->state, system->time, system->q, system->v);
@@ -44,7 +61,11 @@ static cal_status find_accelerations(cal_system* system, bool multipliers, doubl
 }
 
 cal_status cal_system_accelerations(cal_system* system, double* qdd) {
-    return qdd ? find_accelerations(system, false, qdd) : CAL_BAD_ARGUMENT;
+    if (!qdd) return CAL_BAD_ARGUMENT;
+    void* kept;
+    cal_status status = cal_system_begin_look(system, &kept);
+    if (!status) status = find_accelerations(system, false, qdd);
+    return cal_system_end_look(system, kept, status);
 }
 
 static cal_status push_rows(const cal_system* system, cal_state* state) {
@@ -74,8 +95,7 @@ static cal_status push_coupled(const cal_system* system, cal_state* state) {
     return status;
 }
 
-cal_status cal_system_joint_forces(cal_system* system, double* forces) {
-    if (!forces) return CAL_BAD_ARGUMENT;
+static cal_status find_joint_forces(cal_system* system, double* forces) {
     cal_system_query* o = &system->joint_force_query;
     cal_status status = open_observer(system, o, "rnea");
     if (!status) status = find_accelerations(system, true, system->accelerations);
@@ -92,4 +112,12 @@ cal_status cal_system_joint_forces(cal_system* system, double* forces) {
         cal_rotate3(node->world, node->force.angular, forces + 6 * (size_t)j + 3);
     }
     return status;
+}
+
+cal_status cal_system_joint_forces(cal_system* system, double* forces) {
+    if (!forces) return CAL_BAD_ARGUMENT;
+    void* kept;
+    cal_status status = cal_system_begin_look(system, &kept);
+    if (!status) status = find_joint_forces(system, forces);
+    return cal_system_end_look(system, kept, status);
 }

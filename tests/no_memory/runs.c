@@ -74,7 +74,7 @@ static cal_status use(campaign* c, cal_run* run, double time) {
     if (status != CAL_OK || c->ended) goto end;
     if (cal_run_can(run, CAL_RUN_SAVE)) DO(cal_run_save(run, path, &c->error));
     if (cal_run_can(run, CAL_RUN_SET)) DO(cal_run_set(run, time, NULL, NULL, &c->error));
-    if (cal_run_can(run, CAL_RUN_CONNECT)) DO_OR_END(cal_run_drive(run, NULL, NULL, &c->error));
+    if (cal_run_can(run, CAL_RUN_DRIVE)) DO_OR_END(cal_run_drive(run, NULL, NULL, &c->error));
     status = advance(c, run, 2.0 * time);
     if (status != CAL_OK || c->ended) goto end;
     if (cal_run_can(run, CAL_RUN_SAVE)) {

@@ -153,7 +153,17 @@ static void report_turned_sites(const mjcf_model* model, const mjcf_motor* motor
             "the angle is that of the two sites' frames; MuJoCo's differs where sites are turned in their bodies");
 }
 
+static bool has_force_sensor(const mjcf_model* model) {
+    for (int i = 0; i < model->sources.count; i++) {
+        const mjcf_source* source = ((mjcf_source**)model->sources.items)[i];
+        for (cal_xml_node* part = cal_xml_child(source->root, "sensor"); part; part = cal_xml_next(part, "sensor"))
+            if (cal_xml_child(part, "actuatorfrc")) return true;
+    }
+    return false;
+}
+
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
+    model->measures_motors = has_force_sensor(model);
     MJCF_TRY(mjcf_each(model, "actuator", read_actuator, error));
     for (int i = 0; i < model->actuators.count; i++) {
         mjcf_motor* motor = &((mjcf_motor*)model->actuators.items)[i];
@@ -230,10 +240,10 @@ static driven find_driven(const mjcf_model* model, const mjcf_motor* motor) {
 }
 
 // Whether the range of what actuators do to a joint is about more than the force of one of them: about several, about those of tendons and sites, or
-// about what carries weights.
+// about what carries weights; or is not to be seen in that force, which a sensor measures.
 bool mjcf_sums_motors(const mjcf_model* model, const mjcf_joint* joint) {
     const mjcf_motor* motors = model->actuators.items;
-    bool sums = joint->motors > 1 || joint->motor_carries;
+    bool sums = joint->motors > 1 || joint->motor_carries || model->measures_motors;
     for (int i = 0; i < model->actuators.count && !sums; i++)
         sums = motors[i].number != CAL_NONE && (motors[i].tendon != CAL_NONE || motors[i].site != CAL_NONE);
     return sums;

@@ -137,7 +137,12 @@ static cal_status resolve_geom(mjcf_geom* geom, bool* usable, cal_error* error) 
     double own[4], position[3], quaternion[4];
     *usable = true;
     MJCF_TRY(mesh_of(geom, &mesh, error));
-    if (isfinite(geom->from_to[0])) MJCF_TRY(apply_from_to(geom, error));
+    if (isfinite(geom->from_to[0])) {
+        if (cal_xml_text(geom->node, "pos") != NULL && cal_xml_text(geom->node, "fromto") != NULL)
+            cal_report_add(geom->source->reader->report, geom->node, CAL_ISSUE_NOT_UNDERSTOOD, "geom pos",
+                           "ignored: fromto says where it is");
+        MJCF_TRY(apply_from_to(geom, error));
+    }
     MJCF_TRY(mjcf_resolve(&geom->source->compiler, &geom->orientation, geom->node, own, error));
     if (!cal_all_finite(geom->position, 3))
         return cal_xml_fail(geom->node, error, CAL_BAD_MODEL, "its pos or fromto is not finite");

@@ -228,12 +228,13 @@ typedef struct mjcf_model {
     uint32_t disabled;            // CAL_PART_… of <flag>
     uint32_t disabled_groups;     // of actuators, a bit each
     bool unclamped;               // controls are not clamped
-    cal_solid* composites;        // what each body carries in the start position, itself included; in the world
-    double* poses;                // of bodies in the start position: position and quaternion, 7 numbers each
-    int64_t bytes;                // of all files
-    int file_count;               // beside the main one
-    int64_t copied;               // elements that were read as part of a copy
-    int64_t tries;                // to link an element in a copy
+    bool measures_motors;  // a sensor measures the force of an actuator, which a range of what it drives does not clamp
+    cal_solid* composites; // what each body carries in the start position, itself included; in the world
+    double* poses;         // of bodies in the start position: position and quaternion, 7 numbers each
+    int64_t bytes;         // of all files
+    int file_count;        // beside the main one
+    int64_t copied;        // elements that were read as part of a copy
+    int64_t tries;         // to link an element in a copy
     double *start_q, *start_v, *start_control,
         *start_activation; // of a model that our own writer wrote; NULL: at the references
 } mjcf_model;

@@ -7,9 +7,9 @@
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"
 
-static uint64_t hash_def(uint64_t hash, const cal_world_def* def, double rate) {
+static uint64_t hash_def(uint64_t hash, const cal_world_def* def, double given_rate) {
     const double numbers[] = {(double)def->loop,    def->step,        def->gravity[0],      def->gravity[1],
-                              def->gravity[2],      def->tolerance,   def->group_tolerance, rate,
+                              def->gravity[2],      def->tolerance,   def->group_tolerance, given_rate,
                               def->contact_speed,   def->restitution, def->friction,        def->separate,
                               def->forced_rollbacks};
     hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
@@ -62,6 +62,4 @@ uint64_t cal_hook_identity(const cal_world* world, int number) {
     return not_zero(hash);
 }
 
-uint64_t cal_world_identity(const cal_world* world) {
-    return hash_def(CAL_HASH_START, &world->def, world->started ? world->start_rate : world->def.group_rate);
-}
+uint64_t cal_world_identity(const cal_world* world) { return hash_def(CAL_HASH_START, &world->def, world->given_rate); }

@@ -216,17 +216,21 @@ static cal_multibody_part part_of_multibody(const cal_multibody* m) {
                                 .push_count = m->push_count,
                                 .push_capacity = m->push_capacity,
                                 .start_moved = m->start_moved,
-                                .scale = m->engine->scale};
+                                .scale = m->engine->scale,
+                                .stops = m->engine->stop_numbers};
 }
 
 static void move_multibody(cal_image* image, const cal_multibody* m, cal_multibody_part* part) {
-    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count);
+    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count),
+                 stops = m->engine->stop_count > 0 ? 2 * (size_t)m->engine->v_count : 0;
     cal_image_number(image, &part->start_moved);
     if (!image->writes && image->status == CAL_OK) {
-        part->scale = cal_allocate(scales + 1, sizeof *part->scale);
+        part->scale = cal_allocate(scales + stops + 1, sizeof *part->scale);
         if (part->scale == NULL) image->status = CAL_NO_MEMORY;
+        part->stops = part->scale != NULL ? part->scale + scales : NULL;
     }
     cal_image_numbers(image, part->scale, scales);
+    cal_image_numbers(image, part->stops, stops);
     if (!cal_image_list(image, (void**)&part->pushes, &part->push_count, &part->push_capacity, 0, sizeof *part->pushes))
         return;
     for (int i = 0; i < part->push_count; i++) {
@@ -260,6 +264,8 @@ static void move_scalars(cal_image* image, cal_world* world) {
     cal_image_number(image, &world->now);
     cal_image_number(image, &world->gvt);
     cal_image_words(image, &world->random.state, 1);
+    cal_image_number(image, &world->first_rate);
+    cal_image_number(image, &world->start_rate);
     cal_image_number(image, &world->frontier);
     cal_image_number(image, &world->last_event);
     cal_image_long(image, &world->frontier_count);
@@ -402,9 +408,12 @@ static void take_multibody(cal_multibody* m, cal_multibody_part* part) {
     m->start_moved = part->start_moved;
     if (m->engine->current == m)
         m->engine->current = NULL; // a system may hold the motion after another state of the same number
-    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double);
-    if (!cal_same_bits(m->engine->scale, part->scale, scales)) {
+    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double),
+                 stops = m->engine->stop_count > 0 ? 2 * (size_t)m->engine->v_count * sizeof(double) : 0;
+    if (!cal_same_bits(m->engine->scale, part->scale, scales) ||
+        (stops > 0 && !cal_same_bits(m->engine->stop_numbers, part->stops, stops))) {
         memcpy(m->engine->scale, part->scale, scales);
+        if (stops > 0) memcpy(m->engine->stop_numbers, part->stops, stops);
         (void)cal_multibody_model_scale(m->engine); // there is room since the multibody was prepared
     }
     part->pushes = NULL;
@@ -450,6 +459,7 @@ static void take_over(cal_world* world, cal_world_parts* p) {
             world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
     for (int i = 0; i < world->multibody_count; i++)
         if (p->multibodies[i].identity != 0) take_multibody(world->multibodies[i], &p->multibodies[i]);
+    cal_world_set_window(world);
     cal_world_set_rate(world); // of what there is now, and so on
     world->smallest_count = 0;
     (void)cal_world_set_speeds(world);

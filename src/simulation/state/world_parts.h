@@ -25,7 +25,7 @@ typedef struct cal_multibody_part {
     cal_outer_force* pushes;
     int push_count, push_capacity;
     double start_moved;
-    double* scale; // of the model, which several may share
+    double *scale, *stops; // of the model, which several may share
     uint64_t identity;
 } cal_multibody_part;
 

@@ -8,6 +8,7 @@
 #include "base/sound.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/motion/search.h"
 #include "simulation/state/world_image.h"
@@ -314,6 +315,9 @@ static bool are_bodies_sound(const cal_world_parts* p, const cal_world* own) {
         const int scales = own->multibodies[i]->engine->q_count + own->multibodies[i]->engine->v_count;
         for (int k = 0; k < scales; k++)
             if (!(m->scale[k] > 0.0 && m->scale[k] < INFINITY)) return false;
+        const cal_multibody_model* engine = own->multibodies[i]->engine;
+        for (int k = 0; engine->stop_count > 0 && k < 2 * engine->v_count; k++)
+            if (!(m->stops[k] >= 0.0 && m->stops[k] < INFINITY)) return false;
         for (int k = 0; k < m->push_count; k++)
             if (!cal_all_finite(m->pushes[k].force, 3) || !cal_all_finite(m->pushes[k].torque, 3) ||
                 !cal_all_finite(m->pushes[k].point, 3))
@@ -357,6 +361,15 @@ static bool are_counts_sound(const cal_world* world) {
            world->repeats_left >= -INT64_MAX / 2 && world->repeats_left <= INT64_MAX / 2;
 }
 
+// The rate of group checks is the user's, or one that slow motions allow; small bodies, which this world has too, may raise it.
+static bool are_rates_sound(const cal_world* world, const cal_world* own) {
+    const bool first = own->given_rate > 0.0
+                           ? world->first_rate == own->given_rate
+                           : world->first_rate >= CAL_LEAST_CHECKS && world->first_rate <= CAL_MOST_CHECKS;
+    return first && world->start_rate >= world->first_rate &&
+           world->start_rate <= fmax(world->first_rate, own->start_rate);
+}
+
 cal_status cal_world_parts_check(const cal_world_parts* parts, const cal_world* own) {
     const cal_world* world = &parts->world;
     size_t most = (size_t)own->body_count;
@@ -369,12 +382,13 @@ cal_status cal_world_parts_check(const cal_world_parts* parts, const cal_world* 
     int* named = cal_allocate((size_t)world->junction_count + 1, sizeof *named);
     cal_status status = CAL_NO_MEMORY;
     if (marks != NULL && named != NULL) {
-        const bool sound =
-            are_counts_sound(world) && are_members_sound(parts, own) && are_components_sound(parts, own, marks) &&
-            are_places_sound(world, marks + most) && are_junctions_sound(world, named, marks + 2 * most) &&
-            are_pairs_sound(parts, own, marks + 3 * most) && are_events_claimed(parts, own, marks + 4 * most) &&
-            is_heap_sound(&world->events, world->time, 1.0 / own->def.group_rate) && are_bodies_sound(parts, own) &&
-            is_log_sound(world);
+        const bool sound = are_counts_sound(world) && are_rates_sound(world, own) && are_members_sound(parts, own) &&
+                           are_components_sound(parts, own, marks) && are_places_sound(world, marks + most) &&
+                           are_junctions_sound(world, named, marks + 2 * most) &&
+                           are_pairs_sound(parts, own, marks + 3 * most) &&
+                           are_events_claimed(parts, own, marks + 4 * most) &&
+                           is_heap_sound(&world->events, world->time, 1.0 / world->start_rate) &&
+                           are_bodies_sound(parts, own) && is_log_sound(world);
         status = sound ? CAL_OK : CAL_BAD_ARGUMENT;
     }
     cal_free(marks);
