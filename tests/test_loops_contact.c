@@ -3,6 +3,7 @@
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // --- Mechanisms ---------------------------------------------------------------------------------------------------------
@@ -267,38 +268,88 @@ static void impact_keeps_momentum(void** state) {
 
 // --- The impact law -------------------------------------------------------------------------------------------------------
 
-enum { BARS = 3 };
+enum { MOST_BARS = 36, MOST_SIZE = MOST_BARS + 2 };
 
 typedef struct seen {
-    int calls;
-    double impulse[3], v[BARS];
+    int calls, bars;
+    double impulse[3], v[MOST_BARS];
 } seen;
 
 static void keep_impact(cal_callback_context* view, const double impulse[3], void* user) {
     seen* s = user;
     if (s->calls++ > 0) return;
     memcpy(s->impulse, impulse, sizeof s->impulse);
-    memcpy(s->v, cal_callback_v(view, 0), sizeof s->v);
+    memcpy(s->v, cal_callback_v(view, 0), (size_t)s->bars * sizeof *s->v);
 }
 
-// A four-bar at rest in the xz plane, hinges about y, closed by a hinge of five rows; a ball flies at the middle of its coupler.
+// Three sides of `links` bars each at rest in the xz plane, bars of a side to its left and right in turn, hinges about y, closed by a hinge of five
+// rows; a ball flies at the last bar but one. Of one bar per side that is a four-bar.
 //
-//     B ──── C        A (0, 0), B (0, 1), C (1, 1), D (1, 0): bars AB, BC, CD in a chain from A, closed to the ground in D
+//     B ──── C        a chain from A by B and C, closed to the ground in D; hinges lie in `at` (x, z), the last is D
 //     │      │
 //     A      D
-//
-// Velocities after the impact are those of  M Δ = Jᵀ p + Gᵀ μ,  G (v + Δ) = 0,  with G and J from plane geometry.
-static void impact_is_that_of_the_constrained_mechanism(void** state) {
-    (void)state;
+static void lay_sides(int links, double (*at)[2]) {
+    static const double along[3][2] = {{0, 1}, {1, 0}, {0, -1}};
+    at[0][0] = at[0][1] = 0.0;
+    for (int k = 0; k < 3 * links; k++) {
+        const double *d = along[k / links], side = links == 1 ? 0.0 : k % 2 == 0 ? 0.5 : -0.5;
+        at[k + 1][0] = at[k][0] + (d[0] - side * d[1]) / links;
+        at[k + 1][1] = at[k][1] + (d[1] + side * d[0]) / links;
+    }
+}
+
+static int bar_to_strike(int links) { return 3 * links - 2; }
+
+static cal_model* make_sides(int links, double (*at)[2]) {
     cal_builder* builder = cal_test_builder(0.0);
-    const double a[3] = {0.0, 0.0, 0.0}, up[3] = {0.0, 0.0, 1.0}, right[3] = {1.0, 0.0, 0.0},
-                 down[3] = {0.0, 0.0, -1.0}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.3, 0.0, 0.0};
-    const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
-                                     rod("CD", 1, right, down, 0.5)};
-    for (int i = 0; i < BARS; i++) add_hinged(builder, &bars[i], 0.0, 0.0);
-    close_loop(builder, "D", 2, down, CAL_GROUND, d);
-    add_ball(builder, 1, middle, 0.1, 0.5);
-    cal_model* model = cal_test_finish(builder);
+    static const double masses[3] = {1.0, 2.0, 0.5};
+    double way[3] = {0.0}, next[3];
+    const double d[3] = {at[3 * links][0], 0.0, at[3 * links][1]}, ball[3] = {0.3 / links, 0.0, 0.0};
+    for (int k = 0; k < 3 * links; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "bar %d", k);
+        next[0] = at[k + 1][0] - at[k][0], next[1] = 0.0, next[2] = at[k + 1][1] - at[k][1];
+        const cal_body_def bar = rod(name, k > 0 ? k - 1 : CAL_GROUND, way, next, masses[k / links] / links);
+        add_hinged(builder, &bar, 0.0, 0.0);
+        memcpy(way, next, sizeof way);
+    }
+    close_loop(builder, "D", 3 * links - 1, way, CAL_GROUND, d);
+    add_ball(builder, bar_to_strike(links), ball, 0.1, 0.5);
+    return cal_test_finish(builder);
+}
+
+// Velocities after a unit impulse along x, at the height of its hinge, on the bar with the ball, at rest before:
+// M Δ = Jᵀ p + Gᵀ μ,  G (v + Δ) = 0,  with G and J from plane geometry. Returns what the point answers.
+static double answer_impulse(const cal_model* model, int links, double (*hinge)[2], double* change) {
+    static double mass[MOST_BARS * MOST_BARS], matrix[MOST_SIZE * MOST_SIZE];
+    double J[MOST_BARS], sum = 0.0;
+    const int bars = 3 * links, size = bars + 2, struck = bar_to_strike(links);
+    cal_test_engine crba = cal_test_open(model, "crba", 1);
+    double* at = cal_test_numbers((size_t)bars);
+    assert_int_equal(cal_state_set(crba.state, CAL_Q, at), CAL_OK);
+    cal_test_execute(&crba);
+    assert_int_equal(cal_state_get(crba.state, CAL_MASS, mass), CAL_OK);
+    memset(matrix, 0, sizeof matrix);
+    // Velocities of D and of the point for unit rates of the hinges (turning about +y: z to x): p − h turned by a quarter.
+    for (int k = 0; k < bars; k++) {
+        const double G[2] = {hinge[bars][1] - hinge[k][1], hinge[k][0] - hinge[bars][0]};
+        J[k] = change[k] = k <= struck ? hinge[struck][1] - hinge[k][1] : 0.0;
+        for (int i = 0; i < bars; i++) matrix[size * k + i] = mass[bars * k + i];
+        for (int r = 0; r < 2; r++) matrix[size * k + bars + r] = -G[r], matrix[size * (bars + r) + k] = G[r];
+    }
+    change[bars] = change[bars + 1] = 0.0;
+    assert_true(cal_test_solve_dense(matrix, change, (size_t)size));
+    for (int k = 0; k < bars; k++) sum += J[k] * change[k];
+    cal_test_close(&crba);
+    free(at);
+    return sum;
+}
+
+static void expect_impact(int links) {
+    const int struck = bar_to_strike(links);
+    double hinge[MOST_BARS + 1][2];
+    lay_sides(links, hinge);
+    cal_model* model = make_sides(links, hinge);
     cal_world_def def = cal_default_world_def();
     memset(def.gravity, 0, sizeof def.gravity);
     def.friction = 0.0, def.restitution = 0.5;
@@ -307,49 +358,34 @@ static void impact_is_that_of_the_constrained_mechanism(void** state) {
     cal_error error = {CAL_OK, ""};
     if (cal_world_add_multibody(world, model, NULL, NULL, 0, &bar, &error) != CAL_OK) fail_msg("%s", error.text);
     cal_world_body_def ball = cal_default_world_body_def();
-    ball.position[0] = -0.5, ball.position[2] = 1.0;
+    ball.position[0] = hinge[struck][0] - 0.5, ball.position[2] = hinge[struck][1];
     ball.velocity[0] = 2.0;
     ball.density = 0.0, ball.mass = 0.7;
     for (int i = 0; i < 3; i++) ball.inertia[i] = 0.01;
     const cal_body_id flying = cal_test_add(world, &ball, CAL_SPHERE, 0.1, 0, 0);
-    seen hit = {0};
-    assert_int_equal(cal_world_on_collision(world, cal_world_link(world, bar, 1), keep_impact, &hit, &error), CAL_OK);
-    cal_test_advance(world, 0.5);
+    seen hit = {.bars = 3 * links};
+    assert_int_equal(cal_world_on_collision(world, cal_world_link(world, bar, struck), keep_impact, &hit, &error),
+                     CAL_OK);
+    // The ball touches 0.3 / links − 0.2 from the hinge.
+    const double met = (0.5 + 0.3 / links - 0.2) / 2.0;
+    cal_test_advance(world, met + 1e-6);
     assert_int_equal(hit.calls, 1);
-    // All is at rest before: the ball touches at (0.2, 1), and pushes along x. Velocities of C, of D and of the point of contact
-    // for unit rates of the three hinges (turning about +y: z to x): p − h turned by a quarter.
-    const double hinge[BARS][2] = {{0, 0}, {0, 1}, {1, 1}}, end[2] = {1, 0}, touch[2] = {0.2, 1};
-    double G[2][BARS], J[BARS], mass[BARS * BARS], matrix[5 * 5] = {0}, right_side[5] = {0};
-    for (int k = 0; k < BARS; k++) {
-        G[0][k] = end[1] - hinge[k][1];
-        G[1][k] = -(end[0] - hinge[k][0]);
-        J[k] = k < 2 ? touch[1] - hinge[k][1] : 0.0;
-    }
-    cal_test_engine crba = cal_test_open(model, "crba", 1);
-    const double at[BARS] = {0};
-    assert_int_equal(cal_state_set(crba.state, CAL_Q, at), CAL_OK);
-    cal_test_execute(&crba);
-    assert_int_equal(cal_state_get(crba.state, CAL_MASS, mass), CAL_OK);
-    for (int i = 0; i < BARS; i++) {
-        for (int k = 0; k < BARS; k++) matrix[5 * i + k] = mass[BARS * i + k];
-        for (int r = 0; r < 2; r++) matrix[5 * i + BARS + r] = -G[r][i], matrix[5 * (BARS + r) + i] = G[r][i];
-        right_side[i] = J[i];
-    }
-    assert_true(cal_test_solve_dense(matrix, right_side, 5)); // for a unit impulse along x
-    double answer = 1.0 / 0.7;
-    for (int i = 0; i < BARS; i++) answer += J[i] * right_side[i];
-    const double impulse = 1.5 * 2.0 / answer;
+    double change[MOST_SIZE], velocity[3];
+    const double impulse = 1.5 * 2.0 / (1.0 / 0.7 + answer_impulse(model, links, hinge, change));
     const double expected[3] = {impulse, 0.0, 0.0};
-    cal_test_expect_below(cal_test_largest_difference(hit.impulse, expected, 3), 1e-9, "impulse", "four-bar");
-    for (int i = 0; i < BARS; i++)
-        cal_test_expect_below(fabs(hit.v[i] - impulse * right_side[i]), 1e-9, "velocity after", "four-bar");
-    double velocity[3];
+    cal_test_expect_below(cal_test_largest_difference(hit.impulse, expected, 3), 1e-9, "impulse", "loop");
+    for (int i = 0; i < 3 * links; i++)
+        cal_test_expect_below(fabs(hit.v[i] - impulse * change[i]), 1e-9 * links, "velocity after", "loop");
     cal_world_get_body(world, flying, NULL, NULL, velocity, NULL);
     cal_test_expect_below(fabs(velocity[0] - (2.0 - impulse / 0.7)), 1e-9, "velocity after", "ball");
-    expect_closed(world, "four-bar that was hit");
-    cal_test_close(&crba);
+    expect_closed(world, "loop that was hit");
     cal_world_destroy(world);
     cal_model_destroy(model);
+}
+
+static void impact_is_that_of_the_constrained_mechanism(void** state) {
+    (void)state;
+    expect_impact(1), expect_impact(4), expect_impact(12);
 }
 
 // --- Redundant rows, couplings ----------------------------------------------------------------------------------------------
@@ -360,9 +396,9 @@ static void redundant_loop_rests_on_a_box(void** state) {
     cal_builder* builder = cal_test_builder(9.81);
     const double a[3] = {0.0, 0.0, 0.0}, up[3] = {-0.3, 0.0, 0.9}, right[3] = {1.0, 0.0, 0.0},
                  down[3] = {0.3, 0.0, -0.9}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.5, 0.0, 0.0};
-    const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
-                                     rod("CD", 1, right, down, 0.5)};
-    for (int i = 0; i < BARS; i++) add_hinged(builder, &bars[i], 0.0, 0.02);
+    const cal_body_def bars[3] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
+                                  rod("CD", 1, right, down, 0.5)};
+    for (int i = 0; i < 3; i++) add_hinged(builder, &bars[i], 0.0, 0.02);
     close_loop(builder, "D", 2, down, CAL_GROUND, d);
     close_loop(builder, "D again", 2, down, CAL_GROUND, d);
     add_ball(builder, 1, middle, 0.1, 0.2);

@@ -36,6 +36,7 @@ enum { CAL_DIRECTIONS_MOST = 8 };
 typedef struct cal_directions {
     double *numbers, *kept,
         *share;            // v_count × rows, rounded up to whole lanes: made last, kept, and room; NULL: too many rows
+    size_t by_joints;      // where those by joints begin, behind those by mass
     double* q;             // where those that are kept are of
     double time, distance; // when; from a singular position there, zero: rows follow from others
     bool held, made;       // there is such a place; what is kept is of it
@@ -53,7 +54,7 @@ typedef struct cal_chain {
     int32_t copies; // the line behind them where copies of the border's rows begin; −1: the border itself is there
 } cal_chain;
 enum { CAL_SIDE_NONE, CAL_SIDE_NEAR, CAL_SIDE_FAR };
-// Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones.
+// Which directions a projection may take: those of the place itself, kept ones of the same time, any kept ones, by joints.
 typedef enum cal_along { CAL_ALONG_OWN, CAL_ALONG_NOW, CAL_ALONG_KEPT } cal_along;
 
 // Work that is shared.
@@ -142,12 +143,12 @@ typedef struct cal_constraints {
     bool* covers;     // of each path: these have each node once, all together; NULL: there are no such
     bool framed;      // what paths have left is of where rows were evaluated
     cal_node_motion* ends;
-    bool answered;     // paths answer to the kept directions
-    double* extent;    // 4 per node: the size of coordinates between it and its root
-    cal_mount* frames; // of each constraint: a and b
-    cal_row* rows;     // as they are eliminated
-    double* y;         // the rows', one after the other
-    double* scale;     // of each row
+    bool answered, answered_by_joints; // paths answer to the kept directions, and to which
+    double* extent;                    // 4 per node: the size of coordinates between it and its root
+    cal_mount* frames;                 // of each constraint: a and b
+    cal_row* rows;                     // as they are eliminated
+    double* y;                         // the rows', one after the other
+    double* scale;                     // of each row
     double *ease,
         easiest; // of each row: how easily it is moved, the square of y for forces of size one, and moments of that times the length; the largest
     double length;    // of what is between joints, m: turns are compared with displacements by it

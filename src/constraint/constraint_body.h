@@ -77,7 +77,9 @@ CAL_DEVICE static void make_all_rows(cal_constraints* set, const double* q, cons
 CAL_EVERYWHERE void cal_constraints_answer(cal_constraints* set) {
     const cal_directions* d = &set->directions;
     set->answered = d->held && d->made;
-    const cal_joint_path_rates rates = {d->kept, set->answered ? set->row_count : 0, cal_directions_stride(set)};
+    set->answered_by_joints = cal_directions_by_joints(set);
+    const cal_joint_path_rates rates = {cal_directions_numbers(set), set->answered ? set->row_count : 0,
+                                        cal_directions_stride(set)};
     for (int i = 0; i < set->path_count; i++)
         cal_joint_path_move(&set->paths[i], set->variant, set->at_q, set->at_v, &rates, &set->ends[set->paths[i].node],
                             &set->path_motions[i]);

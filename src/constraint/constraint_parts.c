@@ -64,7 +64,7 @@ int cal_constraints_list_parts(const cal_constraints* set, cal_constraint_part o
     OWN(ease, rows), OWN(nearness, rows), OWN(turns, rows), OWN(noise, rows), OWN(least, rows);
     OWN(columns, columns), OWN(lambda, rows), OWN(right, rows), OWN(work, rows), OWN(rest, rows), OWN(unknown, rows);
     OWN(effort, v), OWN(change, v), OWN(at_q, q), OWN(at_v, v), OWN(before, q + v);
-    OWN(directions.numbers, directions), OWN(directions.kept, directions), OWN(directions.share, directions);
+    OWN(directions.numbers, directions), OWN(directions.kept, directions), OWN(directions.share, directions / 2);
     OWN(directions.q, q), OWN(directions.found_q, q);
     if (paths > 0) {
         SHARED(paths, paths), SHARED(path_of, nodes);

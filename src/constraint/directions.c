@@ -4,16 +4,17 @@
 
 size_t cal_directions_size(const cal_constraints* set) {
     const int most = set->most_rows < (int)CAL_CONSTRAINT_ROWS ? set->most_rows : (int)CAL_CONSTRAINT_ROWS;
-    return set->loops || most == 0 ? 0 : (size_t)round_to_lanes(most) * (size_t)set->model->v_count;
+    return set->loops || most == 0 ? 0 : 2 * (size_t)round_to_lanes(most) * (size_t)set->model->v_count;
 }
 
 bool cal_directions_create(cal_constraints* set) {
     cal_directions* d = &set->directions;
     const size_t numbers = cal_directions_size(set);
     if (numbers == 0) return true;
+    d->by_joints = numbers / 2;
     d->numbers = cal_allocate(numbers, sizeof(double));
     d->kept = cal_allocate(numbers, sizeof(double));
-    d->share = cal_allocate(numbers, sizeof(double));
+    d->share = cal_allocate(numbers / 2, sizeof(double));
     d->q = cal_allocate((size_t)set->model->q_count, sizeof(double));
     d->found_q = cal_allocate((size_t)set->model->q_count, sizeof(double));
     return d->numbers && d->kept && d->share && d->q && d->found_q;

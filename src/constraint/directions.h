@@ -10,6 +10,12 @@
 //   - What closes the end of a step must not change energy: only an N of that very time is across the motion there, as that of the
 //     place itself is.
 //   - Where the place is belongs to the memory of a system: the same directions follow from it when a run goes on from there.
+//
+// A place inside of a step is open by h² times what accelerates it. The least motion by mass that closes the end of a long loop turns the bodies next
+// to that end, one against the other: the stiffest motion that there is where the loop is under tension, and most of what a stage is then
+// wrong by. So what is inside of steps is closed by the least motion of joints, which all of them share, and their ends by mass:
+//
+//     N = W⁻¹ Aᵀ          W: 1 for what turns, 1 / length² for what slides
 #pragma once
 #include "base/everywhere.h"
 #include "constraint/constraint.h"
@@ -38,6 +44,13 @@ void cal_directions_restore(cal_constraints* set, bool held, double time, double
 CAL_FOR_PARTS size_t cal_directions_size(const cal_constraints* set);
 // Numbers per degree of freedom: one per row, and more, to whole lanes.
 CAL_EVERYWHERE int cal_directions_stride(const cal_constraints* set);
+CAL_DEVICE static inline bool cal_directions_by_joints(const cal_constraints* set) {
+    return set->along == CAL_ALONG_KEPT;
+}
+// The kept ones that set->along asks for.
+CAL_DEVICE static inline const double* cal_directions_numbers(const cal_constraints* set) {
+    return set->directions.kept + (cal_directions_by_joints(set) ? set->directions.by_joints : 0);
+}
 // There are none any more.
 CAL_DEVICE static inline void cal_directions_forget(cal_constraints* set) {
     set->directions.held = set->directions.made = set->directions.found = false;

@@ -36,6 +36,58 @@ CAL_DEVICE static void make_directions(cal_constraints* set) {
     d->fresh = true;
 }
 
+// A wrench on a node presses on all joints between it and its root.
+CAL_DEVICE static void press_joints_above(const cal_constraints* set, const double* wrench, int node, int lanes,
+                                          double slide, double* to) {
+    const double *moment = wrench, *force = wrench + 3, *at = set->motions[node].origin;
+    for (int n = node; n >= 0; n = set->model->nodes[n].parent) {
+        const cal_node* joint = &set->model->nodes[n];
+        const double *R = set->motions[n].rotation, *from = set->motions[n].origin;
+        const double x = at[0] - from[0], y = at[1] - from[1], z = at[2] - from[2];
+        const double turn[3] = {moment[0] + (y * force[2] - z * force[1]), moment[1] + (z * force[0] - x * force[2]),
+                                moment[2] + (x * force[1] - y * force[0])};
+        double* own = to + (size_t)joint->first_v * (size_t)lanes;
+        for (int k = 0; k < 3 && joint->kind == CAL_FREE; k++, own += lanes) *own += slide * force[k];
+        for (int k = 0; k < 3; k++) {
+            if (k < 2 && (joint->kind == CAL_REVOLUTE || joint->kind == CAL_PRISMATIC)) continue;
+            const double* along = joint->kind == CAL_PRISMATIC ? force : turn;
+            const double sum = R[k] * along[0] + R[3 + k] * along[1] + R[6 + k] * along[2];
+            *own += joint->kind == CAL_PRISMATIC ? slide * sum : sum;
+            own += lanes;
+        }
+    }
+}
+
+// The same by joints, at q.
+CAL_DEVICE static void make_by_joints(cal_constraints* set, const double* q, double distance) {
+    cal_directions* d = &set->directions;
+    const int lanes = round_to_lanes(set->row_count);
+    const double length = set->length > 0.0 ? set->length : 1.0;
+    double* to = d->numbers + d->by_joints;
+    if (!(distance > 0.0)) return; // they serve nobody
+    memcpy(set->before, set->at_v, (size_t)set->model->v_count * sizeof(double));
+    cal_constraints_look(set, q, set->before);
+    memset(to, 0, (size_t)lanes * (size_t)set->model->v_count * sizeof *to);
+    for (int i = 0; i < set->path_count; i++) {
+        cal_joint_path_load load = {.count = set->row_count, .stride = lanes, .slide = length * length};
+        for (int r = 0; r < set->row_count; r++)
+            for (int t = 0; t < set->rows[r].node_count; t++)
+                for (int k = 0; k < 3 && set->rows[r].node[t] == set->paths[i].node; k++) {
+                    load.wrench[r][k] += set->rows[r].moment[t][k];
+                    load.wrench[r][3 + k] += set->rows[r].force[t][k];
+                }
+        cal_joint_path_press(&set->paths[i], set->variant, q, &set->ends[set->paths[i].node], &set->path_motions[i],
+                             &load, to);
+    }
+    for (int r = 0; r < set->row_count && !set->paths; r++)
+        for (int t = 0; t < set->rows[r].node_count; t++) {
+            double wrench[6];
+            memcpy(wrench, set->rows[r].moment[t], 3 * sizeof *wrench);
+            memcpy(wrench + 3, set->rows[r].force[t], 3 * sizeof *wrench);
+            press_joints_above(set, wrench, set->rows[r].node[t], lanes, length * length, to + r);
+        }
+}
+
 CAL_WIDE_INLINE void combine_lanes(const double* restrict N, const double* x, int count, int lanes,
                                    double* restrict out) {
     for (size_t i = 0; i < (size_t)count; i++) { // 10⁸ bodies have more numbers in N than an int counts
@@ -92,6 +144,7 @@ CAL_EVERYWHERE void cal_directions_keep(cal_constraints* set) {
     cal_directions* d = &set->directions;
     if (!d->found) return;
     cal_directions_make(set);
+    make_by_joints(set, d->found_q, d->found_distance);
     exchange(&d->kept, &d->numbers);
     set->answered = false;
     exchange(&d->q, &d->found_q);
@@ -114,14 +167,15 @@ CAL_EVERYWHERE bool cal_directions_serve(cal_constraints* set, const double* q, 
         cal_matrix_make(set);
         set->borrows = false;
         make_directions(set);
+        make_by_joints(set, d->q, d->distance);
         exchange(&d->kept, &d->numbers);
+        set->answered = false;
         d->made = true, d->fresh = false;
         cal_constraints_evaluate(set, q, v);
     }
 #else
     (void)q, (void)v; // what is held was made here
 #endif
-    if (set->paths && !set->answered) cal_constraints_answer(set);
     return true;
 }
 
@@ -196,7 +250,7 @@ CAL_DEVICE static void multiply_rows(const cal_constraints* set, double AN[MOST]
                 const double* answers = set->path_motions[set->path_of[node]].answers;
                 for (int k = 0; k < 6 * count; k++) motion[t][k % 6][k / 6] = answers[k];
             } else if (found[t] != node) {
-                move_directions(set->model, set->motions, set->directions.kept, node, lanes, motion[t]);
+                move_directions(set->model, set->motions, cal_directions_numbers(set), node, lanes, motion[t]);
             }
             found[t] = node;
             for (int k = 0; k < count; k++)
@@ -235,8 +289,10 @@ CAL_DEVICE static bool eliminate(double A[MOST][MOST], int count, double* x) {
 CAL_EVERYWHERE bool cal_directions_correct(cal_constraints* set) {
     double AN[MOST][MOST] = {{0.0}}, *x = set->directions.parts;
     memcpy(x, set->right, (size_t)set->row_count * sizeof *x);
+    if (set->paths && (!set->answered || set->answered_by_joints != cal_directions_by_joints(set)))
+        cal_constraints_answer(set);
     multiply_rows(set, AN);
     if (!eliminate(AN, set->row_count, x)) return false;
-    apply(set, set->directions.kept, x);
+    apply(set, cal_directions_numbers(set), x);
     return true;
 }

@@ -20,19 +20,31 @@ static void subtract(double* x, double factor, const double* y, int count) {
 
 size_t cal_projector_size(int rows, int count) {
     const size_t r = (size_t)rows, n = (size_t)count;
-    return 4 * r * n + r * r + 3 * r + 2 * n;
+    return n * n + 4 * r * n + r * r + 3 * r + 2 * n;
 }
 
-// |L⁻¹| (n ε |L| |y| + noise), by the comparison matrix of L: its length.
-static double error_of(const double* L, int count, const double* y, double noise, double* work) {
+// |L⁻¹|, row by row. What bounds it in fewer operations, the inverse of the comparison matrix of L, grows three times per joint of a chain.
+static void find_sizes(const double* L, int count, double* out) {
+    const size_t n = (size_t)count;
+    for (size_t i = 0; i < n; i++) {
+        double* row = out + i * n;
+        memset(row, 0, n * sizeof *row);
+        row[i] = 1.0;
+        for (size_t k = 0; k < i; k++) subtract(row, L[i * n + k], out + k * n, (int)k + 1);
+        for (size_t k = 0; k <= i; k++) row[k] /= L[i * n + i];
+    }
+    for (size_t i = 0; i < n * n; i++) out[i] = fabs(out[i]);
+}
+
+// |L⁻¹| (n ε |L| |y| + noise): its length.
+static double error_of(const double* L, const double* sizes, int count, const double* y, double noise, double* work) {
     double square = 0.0;
     for (int i = 0; i < count; i++) {
-        double size = 0.0, sum = noise;
+        double size = 0.0;
         for (int k = 0; k <= i; k++) size += fabs(L[i * count + k] * y[k]);
-        sum += count * DBL_EPSILON * size;
-        for (int k = 0; k < i; k++) sum += fabs(L[i * count + k]) * work[k];
-        work[i] = sum / L[i * count + i];
-        square += work[i] * work[i];
+        work[i] = noise + count * DBL_EPSILON * size;
+        const double error = dot(sizes + (size_t)i * (size_t)count, work, i + 1);
+        square += error * error;
     }
     return sqrt(square);
 }
@@ -82,13 +94,15 @@ void cal_projector_make(cal_projector* p, const double* A, const double* noise, 
     p->z = memory, p->w = p->z + size, p->rest = p->w + size, p->basis = p->rest + size;
     p->corner = p->basis + size, p->length = p->corner + (size_t)rows * (size_t)rows;
     p->error = p->length + rows, p->work = p->error + rows;
-    p->pivot = (int32_t*)(void*)(p->work + 2 * n);
+    double* sizes = p->work + 2 * n;
+    p->pivot = (int32_t*)(void*)(sizes + n * n);
+    find_sizes(L, count, sizes);
     memcpy(p->rest, A, size * sizeof *A);
     for (int i = 0; i < rows; i++) {
         double* y = p->rest + (size_t)i * n;
         cal_dense_lower(L, count, y);
         p->length[i] = sqrt(dot(y, y, count));
-        p->error[i] = error_of(L, count, y, noise[i], p->work);
+        p->error[i] = error_of(L, sizes, count, y, noise[i], p->work);
     }
     double left;
     for (int row = next_row(p, &left); row >= 0 && p->rank < count; row = next_row(p, &left)) take_row(p, row, left);

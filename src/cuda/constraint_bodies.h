@@ -24,6 +24,11 @@ CAL_DEVICE static void find_segments(const cal_joint_path* path, int variant, co
     (void)variant;
     move_all_segments(path, q, v, rates, segments);
 }
+CAL_DEVICE static void press_joints(const cal_joint_path* path, int variant, const double* q, const double* wrenches,
+                                    const cal_joint_path_load* load, double* out) {
+    (void)variant;
+    press_all_segments(path, q, wrenches, load, out);
+}
 #include "pass/path_motion_body.h"
 
 CAL_EVERYWHERE void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,

@@ -85,6 +85,15 @@ static void find_segments(const cal_joint_path* path, int variant, const double*
     static cal_joint_path_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_segments);
     kernels[variant_for(path, variant)](path, q, v, rates, segments);
 }
+
+cal_joint_path_presses cal_joint_path_presses_w1, cal_joint_path_presses_w1_fma, cal_joint_path_presses_w2,
+    cal_joint_path_presses_w4, cal_joint_path_presses_w8;
+
+static void press_joints(const cal_joint_path* path, int variant, const double* q, const double* wrenches,
+                         const cal_joint_path_load* load, double* out) {
+    static cal_joint_path_presses* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_joint_path_presses);
+    kernels[variant_for(path, variant)](path, q, wrenches, load, out);
+}
 #include "pass/path_motion_body.h"
 
 cal_joint_path_energies cal_joint_path_energies_w1, cal_joint_path_energies_w1_fma, cal_joint_path_energies_w2,

@@ -57,6 +57,17 @@ CAL_EVERYWHERE void cal_joint_path_move(const cal_joint_path* path, int variant,
 double cal_joint_path_energy(const cal_joint_path* path, const cal_model* model, int variant, const double* q,
                              const double* v, const cal_joint_path_motion* motion);
 
+// What wrenches on the end of a path that has moved to q do at its joints.
+typedef struct cal_joint_path_load {
+    double wrench[CAL_JOINT_PATH_RATES][6]; // moments about the end's origin, forces; a wrench per row
+    int count, stride;                      // how many; the next joint's number is `stride` further
+    double slide;                           // factor of the forces on joints that slide
+} cal_joint_path_load;
+// Adds their joint forces to out, in the user's order. variant: of the kernels, the same bits from all.
+CAL_EVERYWHERE void cal_joint_path_press(const cal_joint_path* path, int variant, const double* q,
+                                         const cal_node_motion* end, const cal_joint_path_motion* motion,
+                                         const cal_joint_path_load* load, double* out);
+
 // Numbers of a segment: R (columns), o, the two sizes, ω and u of v and of each rate; lanes side by side.
 enum {
     CAL_SEGMENT_TURN = 0,
@@ -70,5 +81,8 @@ enum { CAL_JOINT_PATH_MASSES = 11 };
 enum { CAL_JOINT_PATH_TURNS = 12, CAL_JOINT_PATH_SLIDES = 13, CAL_JOINT_PATH_CONSTANTS = 14 };
 typedef void cal_joint_path_kernel(const cal_joint_path* path, const double* q, const double* v,
                                    const cal_joint_path_rates* rates, double* segments);
+// wrenches: about where segments begin, in the axes there; 6 per row, lanes side by side.
+typedef void cal_joint_path_presses(const cal_joint_path* path, const double* q, const double* wrenches,
+                                    const cal_joint_path_load* load, double* out);
 typedef void cal_joint_path_energies(const cal_joint_path* path, const double* gravity, const double* q,
                                      const double* v, const double* begins, double* energies);

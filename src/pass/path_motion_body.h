@@ -1,4 +1,4 @@
-// Putting the segments of a path together (path_motion.h). Compiled for the host (path_motion.c) and for devices. Include after find_segments.
+// Putting the segments of a path together (path_motion.h). Compiled for the host (path_motion.c) and for devices. Include after find_segments and press_joints.
 #pragma once
 #include "base/everywhere.h"
 #include "math/four.h"
@@ -85,4 +85,27 @@ CAL_EVERYWHERE void cal_joint_path_move(const cal_joint_path* path, int variant,
     double segments[CAL_SEGMENT_COUNT * CAL_JOINT_PATH_LANES] __attribute__((aligned(64)));
     find_segments(path, variant, q, v, rates, segments);
     join_segments(path, segments, rates->count, motion, out);
+}
+
+CAL_EVERYWHERE void cal_joint_path_press(const cal_joint_path* path, int variant, const double* q,
+                                         const cal_node_motion* end, const cal_joint_path_motion* motion,
+                                         const cal_joint_path_load* load, double* out) {
+    double wrenches[CAL_JOINT_PATH_RATES * 6 * LANES] __attribute__((aligned(64))) = {0.0};
+    for (int s = 0; s < path->segments; s++) {
+        const double* begin = motion->begins + s;
+        double arm[3]; // from there to the end
+        for (int i = 0; i < 3; i++) arm[i] = end->base[i] + end->origin[i] - begin[(CAL_BEGIN_ORIGIN + i) * LANES];
+        for (int k = 0; k < load->count; k++) {
+            const double *M = load->wrench[k], *F = M + 3;
+            const double moment[3] = {M[0] + (arm[1] * F[2] - arm[2] * F[1]), M[1] + (arm[2] * F[0] - arm[0] * F[2]),
+                                      M[2] + (arm[0] * F[1] - arm[1] * F[0])};
+            double* to = wrenches + (size_t)(k * 6) * LANES + s;
+            for (int i = 0; i < 3; i++) {
+                const double* axis = begin + (size_t)(3 * i) * LANES;
+                to[i * LANES] = axis[0] * moment[0] + axis[LANES] * moment[1] + axis[2 * LANES] * moment[2];
+                to[(3 + i) * LANES] = axis[0] * F[0] + axis[LANES] * F[1] + axis[2 * LANES] * F[2];
+            }
+        }
+    }
+    press_joints(path, variant, q, wrenches, load, out);
 }

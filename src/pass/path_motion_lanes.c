@@ -15,3 +15,8 @@ void KERNEL(cal_joint_path_segments)(const cal_joint_path* path, const double* q
                                      const cal_joint_path_rates* rates, double* segments) {
     move_all_segments(path, q, v, rates, segments);
 }
+
+void KERNEL(cal_joint_path_presses)(const cal_joint_path* path, const double* q, const double* wrenches,
+                                    const cal_joint_path_load* load, double* out) {
+    press_all_segments(path, q, wrenches, load, out);
+}

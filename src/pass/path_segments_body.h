@@ -91,6 +91,44 @@ LANE_INLINE void move_planar_segments(const cal_joint_path* path, int at, const 
 #undef PUT3
 }
 
+LANE_INLINE v3 take_lanes3(const double* from) {
+    return (v3){load_one(from), load_one(from + CAL_JOINT_PATH_LANES), load_one(from + 2 * CAL_JOINT_PATH_LANES)};
+}
+
+// Joint forces of wrenches on the end: Sᵀ f, f brought to each joint.
+LANE_INLINE void press_segments(const cal_joint_path* path, int at, const double* q, const double* wrenches,
+                                const cal_joint_path_load* load, int count, bool slides, double* out) {
+    const lane zero = lane_set(0.0), one = lane_set(1.0);
+    m3 R = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}};
+    v3 origin = {zero, zero, zero};
+    for (int i = 0; i < path->steps; i++) {
+        const joint_step step = take_joint(path, i, at, q, slides, &R);
+        const int32_t* v_at = path->v + i * CAL_JOINT_PATH_LANES + at;
+        origin = v3_add(origin, step.arm);
+        for (int k = 0; k < count; k++) {
+            const double* wrench = wrenches + k * 6 * CAL_JOINT_PATH_LANES + at;
+            const v3 moment = take_lanes3(wrench), force = take_lanes3(wrench + 3 * CAL_JOINT_PATH_LANES);
+            lane own = v3_dot(R.z, v3_fma_cross(force, origin, moment)) * step.turns;
+            if (slides) own = lane_fma(v3_dot(R.z, force), step.along * lane_set(load->slide), own);
+            double numbers[CAL_LANES];
+            memcpy(numbers, &own, sizeof numbers);
+            for (int l = 0; l < CAL_LANES; l++) out[(size_t)v_at[l] * (size_t)load->stride + (size_t)k] += numbers[l];
+        }
+    }
+}
+
+LANE_INLINE void press_all_segments(const cal_joint_path* path, const double* q, const double* wrenches,
+                                    const cal_joint_path_load* load, double* out) {
+    for (int at = 0; at < path->segments; at += CAL_LANES) {
+        if (path->slides)
+            press_segments(path, at, q, wrenches, load, load->count, true, out);
+        else if (load->count == 2)
+            press_segments(path, at, q, wrenches, load, 2, false, out);
+        else
+            press_segments(path, at, q, wrenches, load, load->count, false, out);
+    }
+}
+
 // With numbers of rates that a compiler knows.
 LANE_INLINE void move_all_segments(const cal_joint_path* path, const double* q, const double* v,
                                    const cal_joint_path_rates* rates, double* segments) {

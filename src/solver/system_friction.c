@@ -34,6 +34,13 @@ static const double DEPENDENT = 1e-7;
 // And one that begins to slide must not be stopped by rounding: it has stopped when it is a tenth of the tolerance beyond.
 static const double SLACK = 0.1;
 
+// How slow what rests may be: the tolerance of a speed. What closes loops makes errors of one joint those of others, so there it is that of the fastest joint.
+static double slowest(const cal_system* system, const double* v) {
+    const double own = system->settings.absolute;
+    return system->friction.first == 0 ? own
+                                       : own + system->settings.relative * cal_largest_size(v, system->model->v_count);
+}
+
 bool cal_system_create_friction(cal_system* system, const cal_model* user) {
     cal_friction* f = &system->friction;
     const size_t count = (size_t)(system->model->constraint_count - user->constraint_count);
@@ -148,7 +155,7 @@ static void find_those_that_turn(cal_system* system) {
 static void let_turn(cal_system* system, int i) {
     const cal_friction* f = &system->friction;
     const double v = system->v[f->degree[i]];
-    let_slide(system, i, fabs(v) > SLACK * system->settings.absolute ? v : f->acceleration[f->degree[i]]);
+    let_slide(system, i, fabs(v) > SLACK * slowest(system, system->v) ? v : f->acceleration[f->degree[i]]);
 }
 
 // Of the candidates those whose motion the user's constraints prescribe do not rest, whatever friction there is: their row follows from the others. Nor do those
@@ -181,11 +188,12 @@ static cal_status stop_slow_ones(cal_system* system) {
     cal_friction* f = &system->friction;
     double before[2], after[2];
     f->resting = 0;
+    const double least = slowest(system, system->v);
     for (int i = 0; i < f->count; i++) {
         const double v = system->v[f->degree[i]];
         const bool held =
             cal_system_at_stop(system, i, system->q, false) || cal_system_at_stop(system, i, system->q, true);
-        const bool slow = fabs(v) <= system->settings.absolute || (f->stops && f->calm[i]);
+        const bool slow = fabs(v) <= least || (f->stops && f->calm[i]);
         if (!slow || (f->limit[i] == 0.0 && !held))
             let_slide(system, i, v);
         else
@@ -389,7 +397,7 @@ static double margin(const cal_system* system, int i, const double* q, const dou
     }
     const double v_own = v[f->degree[i]], stop = cal_system_stop_margin(system, i, q, v);
     if (f->limit[i] == 0.0) return stop;
-    return fmin(stop, (f->tau[f->degree[i]] < 0.0 ? v_own : -v_own) + SLACK * system->settings.absolute);
+    return fmin(stop, (f->tau[f->degree[i]] < 0.0 ? v_own : -v_own) + SLACK * slowest(system, v));
 }
 
 static bool any_rests(const cal_system* system) {
