@@ -189,6 +189,16 @@ cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* 
     return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
 }
 
+static void follow_all(cal_world* world, double reached) {
+    const bool groups = world->report.groups > 0; // or else no state is read
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (groups) cal_fetch_components(world, i);
+        if (c->ops != NULL && !c->ops->stepped && !(groups && cal_component_is_fused(c)))
+            cal_component_mark_used(world, i, reached);
+    }
+}
+
 static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))
@@ -205,16 +215,7 @@ static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     }
     world->time = reached;
     if (!world->log.taken) cal_log_drop(&world->log, reached);
-    const bool groups = world->report.groups > 0; // or else no state is read
-    for (int i = 0; i < world->component_count; i++) {
-        cal_component* c = &world->components[i];
-        if (groups) cal_fetch_components(world, i);
-        if (c->ops == NULL || c->ops->stepped || (groups && cal_component_is_fused(c))) continue;
-        if (cal_domain_counts(world, c))
-            cal_component_mark_used(world, i, reached);
-        else
-            c->local_time = reached;
-    }
+    if (!cal_domains_have_counted(world)) follow_all(world, reached);
     if (status == CAL_OK) return CAL_OK;
     return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);
 }
@@ -267,7 +268,8 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     }
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
-    cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
+    cal_status status = cal_world_complete(world);
+    if (status == CAL_OK) status = cal_body_at((cal_world*)world, body.index, world->time, &at);
     if (status == CAL_OK) status = cal_group_shown_speeds(world, body.index, world->time, &at);
     if (status != CAL_OK) return status;
     cal_motion_to_frame(part, &at, position, quaternion);
@@ -306,8 +308,9 @@ cal_status cal_world_first_poses(const cal_world* world, int count, double* pose
     const int there = count < world->body_count ? count : world->body_count;
     many_poses all = {world, poses};
     if (world->failed != CAL_OK) return world->failed;
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) return status;
     cal_world_share(world, there, find_poses, &all);
-    cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < count; i++, poses += 7) {
         if (i < there && is_there(world, i)) continue;
         memcpy(poses, nowhere, sizeof nowhere);
@@ -331,11 +334,12 @@ bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, ca
 
 const double* cal_world_slots(const cal_world* world, cal_body_id body) {
     if (!cal_is_body(world, body) || !is_readable(world) || world->bodies[body.index].def.slots == 0) return NULL;
+    if (cal_world_complete(world) != CAL_OK) return NULL;
     return cal_body_numbers(world, body.index, world->time).slots;
 }
 
 bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
-    if (!cal_is_body(world, body) || !is_readable(world)) return false;
+    if (!cal_is_body(world, body) || !is_readable(world) || cal_world_complete(world) != CAL_OK) return false;
     return cal_component_is_asleep(world, cal_body_component(world, body.index, world->time));
 }
 
@@ -438,7 +442,8 @@ cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* ou
         out->bodies = world->body_count - world->removed_count;
         return world->failed;
     }
-    cal_status status = add_all_bodies(world, hashed, out);
+    cal_status status = cal_world_complete(world);
+    if (status == CAL_OK) status = add_all_bodies(world, hashed, out);
     for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
         const cal_component_ops* ops = world->components[i].ops;
         if (ops != NULL && ops->report != NULL) status = ops->report(world, i, out);

@@ -393,7 +393,9 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
 cal_status cal_world_gather(cal_world* world, cal_error* error) {
     cal_domains* d = world->domains;
     if (d == NULL || !d->divided) return CAL_OK;
-    cal_status status = take_prescribed(d, error);
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) return cal_fail(error, status, "states of other ranks' bodies cannot be taken");
+    status = take_prescribed(d, error);
     world->states = 0; // it had the number of all domains, for whoever asks; they come with their components
     for (int i = 0; status == CAL_OK && i < world->component_count; i++)
         if (world->components[i].ops != NULL && cal_domain_is_own(d, world->components[i].domain))

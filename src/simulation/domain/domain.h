@@ -286,8 +286,8 @@ cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error)
 // All bodies are in the whole again: for whoever changes or copies a world. Nothing to do where they are.
 cal_status cal_world_gather(cal_world* world, cal_error* error);
 void cal_domains_destroy(cal_world* world);
-// Whether this rank counts what a component does: not where another one has it.
-bool cal_domain_counts(const cal_world* world, const cal_component* c);
+// Whether ranks have counted what their own components have done, and follow others' when these come.
+bool cal_domains_have_counted(const cal_world* world);
 // For tests: so many domains, and windows of a length, 0: as usual, whatever the size of a world.
 cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error);
 
