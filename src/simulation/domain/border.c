@@ -581,7 +581,8 @@ static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* er
     return status;
 }
 
-// What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain.
+// What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain. All ranks
+// come to the same *met. One that fails while it takes in what came says so with what it tells next: after a run of the others, where something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error) {
     *met = false;
     d->ran = ran;
@@ -595,6 +596,5 @@ cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_
         again = again && (d->ranks != NULL || status == CAL_OK);
         *met |= again;
     }
-    // A rank that has failed while it took in what came says so before others run.
-    return d->ranks != NULL && *met && !d->grouping ? cal_rank_agree(d, status, error) : status;
+    return status;
 }

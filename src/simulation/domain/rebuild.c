@@ -222,5 +222,6 @@ cal_status cal_rank_restore(cal_world* world, cal_error* error) {
     cal_image_free(&image);
     world->rebuilt = false;
     if (status != CAL_OK) world->failed = status;
-    return status == CAL_OK ? cal_world_divide_among(world, processors, turns, error) : status;
+    if (status == CAL_OK) status = cal_world_divide_among(world, processors, turns, error);
+    return cal_rank_agree_early(world->ranks, status, error);
 }

@@ -336,7 +336,8 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
         d->window *= 0.8;
 }
 
-// Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed.
+// Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed: where somebody has met, all have, and
+// others do not know yet; where nobody has, all know how all have fared.
 static cal_status run_window(cal_domains* d, double end, int64_t* first_work, cal_status status, cal_error* error) {
     for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
         if (status == CAL_OK) status = cal_domains_feed(d, error);
@@ -351,8 +352,7 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
         if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
         if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);
         d->shown_s = 0.0;
-        for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
-        met = met && (d->ranks == NULL || status == CAL_OK);
+        for (int i = 1; status == CAL_OK && i <= d->count; i++) met |= d->domains[i].starved;
         d->runs++;
     }
     return status;
@@ -495,10 +495,7 @@ cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error)
         status = cal_world_divide_among(world, processors, CAL_TURNS, error);
     }
     if (world->ranks != NULL) status = cal_rank_agree_early(world->ranks, status, error);
-    if (world->ranks != NULL && status == CAL_OK) {
-        status = cal_rank_restore(world, error);
-        status = cal_rank_agree_early(world->ranks, status, error);
-    }
+    if (world->ranks != NULL && status == CAL_OK) status = cal_rank_restore(world, error);
     cal_domains* d = world->domains;
     if (status == CAL_OK) cal_domains_keep_events(d);
     const bool divides = status == CAL_OK && !d->divided;
