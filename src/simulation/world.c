@@ -9,6 +9,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
 #include "simulation/domain/domain.h"
+#include "simulation/domain/measuring.h"
 #include "simulation/energy.h"
 #include "simulation/flow.h"
 #include "simulation/event/events.h"
@@ -361,20 +362,13 @@ void cal_world_keep_events(cal_world* world, bool keep) {
 
 enum { SHARED = 8192 }; // bodies that are measured at a time
 
-// What a report has of a body: positions, quaternion and velocities, as they are hashed, and what it adds to sums.
-typedef struct measured {
-    double state[13];
-    cal_energy_terms energy;
-    bool asleep;
-} measured;
-
 typedef struct many_measured {
     cal_world* world;
     int first;
-    measured* of;
+    cal_measured* of;
 } many_measured;
 
-static cal_status measure_body(cal_world* world, int body, measured* out) {
+cal_status cal_measure_body(cal_world* world, int body, cal_measured* out) {
     cal_motion at;
     cal_status status = cal_body_at(world, body, world->time, &at);
     if (status == CAL_OK) status = cal_group_shown_speeds(world, body, world->time, &at);
@@ -391,26 +385,29 @@ static cal_status measure_body(cal_world* world, int body, measured* out) {
 static void measure_some(void* user, int first, int end) {
     const many_measured* m = user;
     for (int i = first; i < end; i++)
-        if (is_there(m->world, m->first + i)) (void)measure_body(m->world, m->first + i, &m->of[i]);
+        if (is_there(m->world, m->first + i)) (void)cal_measure_body(m->world, m->first + i, &m->of[i]);
+}
+
+static void add_body(const cal_measured* one, bool hashed, cal_world_report* out) {
+    cal_add_energy(&one->energy, out);
+    out->asleep += one->asleep;
+    if (hashed) out->hash = cal_hash_doubles(out->hash, one->state, sizeof one->state / sizeof *one->state);
 }
 
 // Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; what is known of those that are there is in
 // `known`, NULL: of none.
-static cal_status add_bodies(cal_world* world, int first, int count, const measured* known, bool hashed,
+static cal_status add_bodies(cal_world* world, int first, int count, const cal_measured* known, bool hashed,
                              cal_world_report* out) {
     for (int i = first; i < first + count; i++) {
-        measured own;
-        const measured* one = known != NULL ? &known[i - first] : &own;
+        cal_measured own;
+        const cal_measured* one = known != NULL ? &known[i - first] : &own;
         if (world->bodies[i].component < 0) continue;
         if (known == NULL || !is_there(world, i)) {
-            const cal_status status = measure_body(world, i, &own);
+            const cal_status status = cal_measure_body(world, i, &own);
             if (status != CAL_OK) return status;
             one = &own;
         }
-        cal_add_energy(&one->energy, out);
-        out->asleep += one->asleep;
-        if (!hashed) continue;
-        out->hash = cal_hash_doubles(out->hash, one->state, sizeof one->state / sizeof *one->state);
+        add_body(one, hashed, out);
     }
     return CAL_OK;
 }
@@ -418,7 +415,7 @@ static cal_status add_bodies(cal_world* world, int first, int count, const measu
 // Where there are processors they find what bodies add; sums are taken in the order of bodies, whoever found these.
 static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report* out) {
     const int most = world->body_count < SHARED ? world->body_count : SHARED;
-    measured* known =
+    cal_measured* known =
         world->machine != NULL ? cal_allocate((size_t)most + 1, sizeof *known) : NULL; // without memory: one by one
     cal_status status = CAL_OK;
     for (int first = 0; status == CAL_OK && first < world->body_count; first += SHARED) {
@@ -441,6 +438,11 @@ cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* ou
     if (!is_readable(world)) {
         out->bodies = world->body_count - world->removed_count;
         return world->failed;
+    }
+    cal_shared_terms shared;
+    if (cal_rank_measure(world, &shared)) {
+        for (const cal_body_terms* one; (one = cal_next_terms(&shared)) != NULL;) add_body(&one->measured, hashed, out);
+        return CAL_OK;
     }
     cal_status status = cal_world_complete(world);
     if (status == CAL_OK) status = add_all_bodies(world, hashed, out);

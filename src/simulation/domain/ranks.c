@@ -38,7 +38,7 @@ cal_status cal_mail_create(cal_domains* d, cal_error* error) {
     m->taken = cal_allocate(ranks, sizeof *m->taken);
     m->shown = cal_allocate(ranks, sizeof *m->shown);
     m->deposited = cal_allocate(ranks, sizeof *m->deposited);
-    m->counted = cal_allocate(ranks, sizeof *m->counted);
+    m->deposits = cal_allocate(ranks, sizeof *m->deposits);
     m->all = cal_allocate(ranks, sizeof *m->all);
     m->numbers = cal_allocate(m->number_count, sizeof *m->numbers);
     m->room = cal_allocate(m->room_capacity, sizeof *m->room);
@@ -46,7 +46,7 @@ cal_status cal_mail_create(cal_domains* d, cal_error* error) {
     m->sent = cal_allocate(ranks, sizeof *m->sent);
     m->received = cal_allocate(ranks, sizeof *m->received);
     const void* const lists[] = {m->out,  m->in,   m->taken,  m->shown,    m->all,       m->room,
-                                 m->sent, m->counts, m->received, m->deposited, m->counted};
+                                 m->sent, m->counts, m->received, m->deposited, m->deposits};
     bool enough = m->numbers != NULL;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) enough &= lists[i] != NULL;
     if (enough) return CAL_OK;
@@ -63,7 +63,7 @@ void cal_mail_destroy(cal_domains* d) {
     cal_image_free(&m->kept);
     cal_rank_end_deposits(d);
     void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,     m->numbers, m->room,
-                           m->sent, m->counts, m->received, m->deposited, m->counted, m};
+                           m->sent, m->counts, m->received, m->deposited, m->deposits, m->owners, m};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     d->mail = NULL;
 }

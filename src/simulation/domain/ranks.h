@@ -19,6 +19,11 @@
 
 enum { CAL_MOST_RANKS = 64 }; // that have domains: a bit each (component.h)
 
+// How many words a rank deposits: states, and all.
+typedef struct cal_deposit {
+    int64_t states, all;
+} cal_deposit;
+
 typedef struct cal_mail {
     int ranks;
     cal_image* out;   // to each rank
@@ -29,8 +34,12 @@ typedef struct cal_mail {
     // What this rank deposits, and what all have deposited, which others have or have not taken; how much that is; and whether this one has not (showing.c).
     cal_image kept;
     cal_image* deposited;
-    int64_t* counted;
+    cal_deposit* deposits;
     bool pending;
+    // Whether what bodies add to reports lies beside it, and whose each body is then, −1: nobody's (measuring.h).
+    bool shares;
+    int8_t* owners;
+    int owner_count;
     // What does not fit on the board that ranks share comes to memory of this one's.
     int board;
     cal_image* taken;
@@ -81,6 +90,9 @@ cal_status cal_rank_tell(cal_domains* d, cal_status status, cal_error* error);
 cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error);
 void cal_rank_begin_news(cal_domains* d, bool all_taken);
 void cal_rank_end_deposits(cal_domains* d);
+// Of what is deposited (measuring.h): with room for what bodies add to reports, of which there is nothing yet.
+size_t cal_rank_words_with_terms(const cal_domains* d, size_t words);
+void cal_rank_begin_terms(cal_domains* d);
 // A component, as one of a domain, with its boxes, and states where they are asked for, to an image; and from one: which component it was.
 void cal_ghost_put(cal_domains* d, cal_image* image, int component, int domain, bool states);
 int cal_ghost_take(cal_domains* d, cal_image* image, cal_error* error);

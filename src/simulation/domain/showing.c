@@ -337,6 +337,7 @@ cal_status cal_world_complete(const cal_world* world) {
 static void take_before_it_is_lost(void* domains) {
     const cal_domains* d = domains;
     (void)cal_world_complete(d->whole);
+    d->mail->shares = false;
 }
 
 void cal_rank_end_deposits(cal_domains* d) {
@@ -345,23 +346,24 @@ void cal_rank_end_deposits(cal_domains* d) {
 }
 
 // What was deposited before has been taken by now, or is not needed any more: all have told each other something since. *room: there is memory for it.
-static cal_status deposit(cal_domains* d, const int64_t* counts, bool* room, cal_status status, cal_error* error) {
+static cal_status deposit(cal_domains* d, bool* room, cal_status status, cal_error* error) {
     cal_mail* m = d->mail;
     double** places = NULL;
     int64_t most = 1;
-    for (int p = 0; p < m->ranks; p++) most = counts[p] > most ? counts[p] : most;
+    for (int p = 0; p < m->ranks; p++) most = m->deposits[p].all > most ? m->deposits[p].all : most;
     *room = d->ranks->ops->deposit(d->ranks, (size_t)most, &places) == CAL_OK;
     if (!*room) return status;
     for (int p = 0; p < m->ranks; p++)
-        m->deposited[p] = (cal_image){.words = (uint64_t*)(void*)places[p], .count = (size_t)counts[p]};
+        m->deposited[p] = (cal_image){.words = (uint64_t*)(void*)places[p], .count = (size_t)m->deposits[p].states};
+    cal_rank_begin_terms(d);
     memcpy(places[d->ranks->keep], m->kept.words, m->kept.count * sizeof *m->kept.words);
     d->ranks->depositor = d, d->ranks->before_lost = take_before_it_is_lost;
-    m->pending = true;
+    m->pending = m->shares = true;
     return cal_rank_agree(d, status, error);
 }
 
 void cal_rank_begin_news(cal_domains* d, bool all_taken) {
-    d->mail->pending = false;
+    d->mail->pending = d->mail->shares = false;
     if (!all_taken) return;
     cal_component* all = d->whole->components;
     for (int i = 1; d->divided && i <= d->count; i++) {
@@ -385,15 +387,16 @@ cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
     cal_mail_begin(&m->kept);
     if (status == CAL_OK && deposits) (void)put_part(d, &m->kept, SIZE_MAX, next);
     if (status == CAL_OK) status = cal_rank_check(&m->kept, error);
-    int64_t count = (int64_t)m->kept.count;
-    cal_image_long(&m->own, &count);
+    cal_deposit deposited = {(int64_t)m->kept.count, (int64_t)cal_rank_words_with_terms(d, m->kept.count)};
+    cal_image_words(&m->own, &deposited, sizeof deposited / sizeof(uint64_t));
     if (status == CAL_OK) cal_image_report(&m->own, &d->counted), put_log(d, &m->own);
     status = cal_rank_gather(d, status, error);
     d->counted = (cal_world_report){0};
     if (status != CAL_OK) return status;
-    for (int p = 0; p < m->ranks; p++) cal_image_long(&m->shown[p], &m->counted[p]);
+    for (int p = 0; p < m->ranks; p++)
+        cal_image_words(&m->shown[p], &m->deposits[p], sizeof(cal_deposit) / sizeof(uint64_t));
     status = take_counts(d, error);
     bool room = false;
-    if (deposits) status = deposit(d, m->counted, &room, status, error);
+    if (deposits) status = deposit(d, &room, status, error);
     return room ? status : show_in_parts(d, status, error);
 }
