@@ -216,7 +216,7 @@ static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     }
     world->time = reached;
     if (!world->log.taken) cal_log_drop(&world->log, reached);
-    if (!cal_domains_have_counted(world)) follow_all(world, reached);
+    if (world->domains == NULL || !world->domains->divided) follow_all(world, reached); // domains have followed theirs
     if (status == CAL_OK) return CAL_OK;
     return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);
 }

@@ -232,6 +232,11 @@ static cal_status divide_again(cal_domains* d, cal_status status, cal_error* err
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for domains");
 }
 
+static void forget_done(cal_domains* d, int domain) {
+    const cal_domain* own = &d->domains[domain];
+    for (int k = 0; k < own->member_count; k++) d->whole->components[own->members[k]].done = 0;
+}
+
 cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error) {
     if (d->windows - d->balanced < d->patience) return status;
     double all = 0.0;
@@ -247,8 +252,9 @@ cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* err
     d->uneven = worth ? uneven : 0.0;
     if (worth) status = divide_again(d, status, error);
     begin_loads(d);
-    for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
-    return status;
+    for (int i = 0; d->grouping && i < d->whole->component_count; i++)
+        if (d->whole->components[i].group != NULL) d->whole->components[i].done = 0;
+    return status == CAL_OK ? cal_domains_run(d, forget_done, error) : status;
 }
 
 // --- Fixed and driven bodies --------------------------------------------------------------------------------------------------

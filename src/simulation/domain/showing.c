@@ -242,21 +242,6 @@ static cal_status take_counts(cal_domains* d, cal_error* error) {
     return take_logs(d, error);
 }
 
-// What own bodies have been followed for since their last events is counted here, and by nobody else.
-static void count_to_end(cal_domains* d) {
-    for (int i = 1; i <= d->count; i++) {
-        const cal_domain* own = &d->domains[i];
-        for (int k = 0; cal_domain_is_own(d, i) && k < own->member_count; k++)
-            if (!d->grouping || !cal_component_is_fused(&d->whole->components[own->members[k]]))
-                cal_component_mark_used(own->world, own->members[k], d->begin);
-        cal_world_add_report(&d->counted, &own->world->report);
-    }
-}
-
-bool cal_domains_have_counted(const cal_world* world) {
-    return world->domains != NULL && world->domains->divided && world->domains->ranks != NULL;
-}
-
 // --- States -----------------------------------------------------------------------------------------------------------------------
 
 // As much as there is room for, from a place on: a component, or a domain and a member. Whether more follows, which a part says first.
@@ -382,7 +367,7 @@ cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
     int next[2] = {0, 0};
     if (deposits && d->ranks->depositor != NULL && d->ranks->depositor != d)
         d->ranks->before_lost(d->ranks->depositor);
-    if (status == CAL_OK) count_to_end(d);
+    if (status == CAL_OK) status = cal_domains_follow(d, error);
     cal_mail_begin(&m->own);
     cal_mail_begin(&m->kept);
     if (status == CAL_OK && deposits) (void)put_part(d, &m->kept, SIZE_MAX, next);
