@@ -311,7 +311,8 @@ void cal_border_end_run(cal_domains* d, int domain) {
 static cal_status look_across(cal_domains* d, cal_error* error) {
     forget_looks(d);
     for (int i = 1; i <= d->count; i++)
-        for (int k = i + 1; k <= d->count; k++) list_look(d, i, k);
+        for (int k = i + 1; k <= d->count; k++)
+            if (cal_domain_is_own(d, i) || cal_domain_is_own(d, k)) list_look(d, i, k);
     return cal_domains_run_looks(d, error);
 }
 

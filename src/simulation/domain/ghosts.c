@@ -9,31 +9,58 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/ranks.h"
 #include "simulation/event/fetch.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/world_image.h"
 #include "simulation/world.h"
 
 // --- A component ------------------------------------------------------------------------------------------------------------------
 
-enum { BOXED = 1, NOTED = 2 };
+enum { BOXED = 1, NOTED = 2, STATES = 4, COUNTED = 8 };
+
+// What is told of a body: whether it has a box and is noted, until when the box holds and from when on its motion is another one.
+typedef struct told_body {
+    int64_t flags;
+    double box_end, changed_from;
+    cal_box box;
+} told_body;
+
+// Of a component: a body alone, which most are, follows at once, and as many of its states as are counted, as they are in memory.
+typedef struct told_component {
+    int32_t component, domain;
+    int64_t flags, tail;
+    double local_time;
+} told_component;
+
+enum { BODY_WORDS = sizeof(told_body) / sizeof(uint64_t), COMPONENT_WORDS = sizeof(told_component) / sizeof(uint64_t) };
 
 static void put_body(const cal_domains* d, cal_image* image, const cal_world* view, int body) {
-    cal_sim_body* part = &d->whole->bodies[body];
+    const cal_sim_body* part = &d->whole->bodies[body];
     const cal_box* box = cal_broad_box(view->broad, body);
-    int flags = (box != NULL ? BOXED : 0) | (part->noted == d->round ? NOTED : 0);
-    cal_image_int(image, &flags);
-    if ((flags & NOTED) != 0) cal_image_number(image, &part->changed_from);
-    if (box == NULL) return;
-    cal_image_number(image, &part->box_end);
-    cal_image_words(image, (void*)(uintptr_t)box, sizeof *box / sizeof(double));
+    told_body told = {.flags = (box != NULL ? BOXED : 0) | (part->noted == d->round ? NOTED : 0),
+                      .box_end = part->box_end,
+                      .changed_from = part->changed_from,
+                      .box = box != NULL ? *box : cal_box_of_nothing};
+    cal_image_words(image, &told, BODY_WORDS);
+}
+
+static void put_states(const cal_domains* d, cal_image* image, int component) {
+    cal_component* c = &d->whole->components[component];
+    if (c->ops == NULL || !c->ops->single) {
+        cal_image_states(image, d->whole, component, -(double)INFINITY, NULL);
+        return;
+    }
+    for (int64_t n = c->queue.head; n < c->queue.tail; n++)
+        cal_image_words(image, cal_saved_state_at(&c->queue, n), (size_t)c->queue.size / sizeof(uint64_t));
 }
 
 void cal_ghost_put(cal_domains* d, cal_image* image, int component, int domain, bool states) {
     const cal_component* c = &d->whole->components[component];
-    cal_image_int(image, &component);
-    cal_image_int(image, &domain);
-    cal_image_bool(image, &states);
-    if (states) cal_image_states(image, d->whole, component, -(double)INFINITY, NULL);
+    const bool single = c->ops != NULL && c->ops->single;
+    told_component told = {.component = component, .domain = domain, .local_time = c->local_time, .tail = c->queue.tail};
+    told.flags = (states ? STATES : 0) | (single ? (c->queue.tail - c->queue.head) * COUNTED : 0);
+    cal_image_words(image, &told, COMPONENT_WORDS);
+    if (states) put_states(d, image, component);
     for (int k = 0; c->body >= 0 && k < c->weight; k++) put_body(d, image, cal_domain_world(d, c->domain), c->body + k);
 }
 
@@ -50,40 +77,55 @@ static bool is_near_own(const cal_domains* d, int domain, const cal_box* box) {
 
 static cal_status take_body(cal_domains* d, cal_image* image, cal_world* view, int body, cal_error* error) {
     cal_sim_body* part = &d->whole->bodies[body];
-    int flags = 0;
-    cal_image_int(image, &flags);
-    double changed_from = (double)INFINITY;
-    if ((flags & NOTED) != 0) cal_image_number(image, &changed_from);
-    cal_box box = cal_box_of_nothing;
-    if ((flags & BOXED) != 0) {
-        cal_image_number(image, &part->box_end);
-        cal_image_words(image, &box, sizeof box / sizeof(double));
-    }
+    told_body told = {.flags = 0};
+    cal_image_words(image, &told, BODY_WORDS);
     if (image->status != CAL_OK) return CAL_OK; // seen to at the end
-    const bool near =
-        (flags & BOXED) != 0 && (cal_domain_is_own(d, view->domain) || is_near_own(d, view->domain, &box));
-    if (near && cal_broad_move(view->broad, body, &box, NULL) != CAL_OK)
+    const bool boxed = (told.flags & BOXED) != 0;
+    if (boxed) part->box_end = told.box_end;
+    const bool near = boxed && (cal_domain_is_own(d, view->domain) || is_near_own(d, view->domain, &told.box));
+    if (near && cal_broad_move(view->broad, body, &told.box, NULL) != CAL_OK)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
     if (!near && cal_broad_has(view->broad, body)) cal_broad_remove(view->broad, body, NULL);
-    if ((flags & NOTED) == 0) return CAL_OK;
+    if ((told.flags & NOTED) == 0) return CAL_OK;
     part->noted = 0; // another domain may have noted it in this round, before it was handed over
     const cal_status status = cal_domain_note_box(view, body, error);
-    part->changed_from = changed_from;
+    part->changed_from = told.changed_from;
     return status;
 }
 
+static void take_states(cal_image* image, cal_world* view, const told_component* told, cal_error* error) {
+    cal_component* c = &view->components[told->component];
+    if (c->ops == NULL || !c->ops->single) {
+        cal_image_states(image, view, told->component, 0.0, error);
+        return;
+    }
+    const int64_t count = told->flags / COUNTED;
+    const size_t words = (size_t)c->queue.size / sizeof(uint64_t);
+    if (!cal_image_check(image, count > 0 && count <= told->tail &&
+                                    (uint64_t)count <= (image->count - image->at) / (uint64_t)words))
+        return;
+    c->queue.head = c->queue.tail = 0; // there is nothing to be moved where room is made
+    if (!cal_queue_reserve(&c->queue, count)) image->status = CAL_NO_MEMORY;
+    if (image->status != CAL_OK) return;
+    c->local_time = told->local_time;
+    c->queue.head = told->tail - count, c->queue.tail = told->tail;
+    for (int64_t n = c->queue.head; n < c->queue.tail; n++) {
+        cal_image_words(image, cal_saved_state_at(&c->queue, n), words);
+        cal_saved_state_at(&c->queue, n)->junction = -1;
+    }
+    cal_free_body_note_course(view, told->component);
+}
+
 int cal_ghost_take(cal_domains* d, cal_image* image, cal_error* error) {
-    int component = -1, domain = 0;
-    bool states = false;
-    cal_image_int(image, &component);
-    cal_image_int(image, &domain);
-    cal_image_bool(image, &states);
-    if (!cal_image_check(image,
-                         component >= 0 && component < d->whole->component_count && domain >= 1 && domain <= d->count))
+    told_component told = {.component = -1};
+    cal_image_words(image, &told, COMPONENT_WORDS);
+    const int component = told.component;
+    if (!cal_image_check(image, component >= 0 && component < d->whole->component_count && told.domain >= 1 &&
+                                    told.domain <= d->count))
         return -1;
-    cal_world* view = cal_domain_world(d, domain);
-    d->whole->components[component].domain = domain;
-    if (states) cal_image_states(image, view, component, 0.0, error);
+    cal_world* view = cal_domain_world(d, told.domain);
+    d->whole->components[component].domain = told.domain;
+    if ((told.flags & STATES) != 0) take_states(image, view, &told, error);
     const cal_component* c = &d->whole->components[component];
     for (int k = 0; image->status == CAL_OK && c->body >= 0 && k < c->weight; k++)
         if (take_body(d, image, view, c->body + k, error) != CAL_OK) image->status = CAL_NO_MEMORY;
@@ -100,8 +142,8 @@ static uint64_t ranks_near(const cal_domains* d, const cal_domain* own, int comp
         const cal_box* box = cal_broad_box(own->world->broad, c->body + k);
         for (int i = 0; box != NULL && i < own->near_count; i++) {
             const cal_domain* other = &d->domains[own->near[i]];
-            if (other->worker != own->worker && looks_into(own->near[i], own->world->domain) &&
-                cal_box_overlap(box, &other->extent))
+            if (cal_box_overlap(box, &other->extent) && other->worker != own->worker &&
+                looks_into(own->near[i], own->world->domain))
                 ranks |= cal_rank_bit(other->worker);
         }
     }
