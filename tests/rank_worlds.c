@@ -197,7 +197,8 @@ static bool answers_alike(cal_world* one, cal_world* world, bool poses) {
         cal_world_poses(one, wanted), cal_world_poses(world, found);
         same = memcmp(wanted, found, 7 * sizeof *wanted * (size_t)cal_world_body_count(one)) == 0;
     }
-    same = same && cal_world_get_report(one, &reports[0]) == CAL_OK && cal_world_get_report(world, &reports[1]) == CAL_OK;
+    same =
+        same && cal_world_get_report(one, &reports[0]) == CAL_OK && cal_world_get_report(world, &reports[1]) == CAL_OK;
     same = same && cal_world_balance(one, &balances[0]) == CAL_OK && cal_world_balance(world, &balances[1]) == CAL_OK;
     return same && reports[0].hash == reports[1].hash && reports[0].asleep == reports[1].asleep &&
            memcmp(&reports[0].kinetic, &reports[1].kinetic, sizeof reports[0].kinetic) == 0 &&

@@ -420,20 +420,13 @@ static void test_bad_input(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zeno_ends_in_fusion),
-        cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_tower_stands_and_sleeps),
-        cmocka_unit_test(test_same_bits_with_contact),
-        cmocka_unit_test(test_same_bits_in_scenes),
-        cmocka_unit_test(test_dominoes_fall_in_order),
-        cmocka_unit_test(test_a_block_tips_in_company),
-        cmocka_unit_test(test_callbacks_and_slots),
-        cmocka_unit_test(test_broken_rules_are_found),
-        cmocka_unit_test(test_endless_collisions_end),
-        cmocka_unit_test(what_does_not_get_on_says_when),
-        cmocka_unit_test(test_ball_hits_pendulum),
-        cmocka_unit_test(test_overlaps_are_named_or_parted),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_zeno_ends_in_fusion),          cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_tower_stands_and_sleeps),      cmocka_unit_test(test_same_bits_with_contact),
+        cmocka_unit_test(test_same_bits_in_scenes),          cmocka_unit_test(test_dominoes_fall_in_order),
+        cmocka_unit_test(test_a_block_tips_in_company),      cmocka_unit_test(test_callbacks_and_slots),
+        cmocka_unit_test(test_broken_rules_are_found),       cmocka_unit_test(test_endless_collisions_end),
+        cmocka_unit_test(what_does_not_get_on_says_when),    cmocka_unit_test(test_ball_hits_pendulum),
+        cmocka_unit_test(test_overlaps_are_named_or_parted), cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,9 +158,9 @@ struct cal_machine {
     bool owned;   // a device that is the `nested` of another machine
     bool device;  // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
     int keep;     // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
-    void* depositor;            // whose numbers lie where others look at them; NULL: nobody's
+    void* depositor;                      // whose numbers lie where others look at them; NULL: nobody's
     void (*before_lost)(void* depositor); // called before another one's take their place
-    cal_costs costs;            // for choosing owners
+    cal_costs costs;                      // for choosing owners
     struct cal_machine* nested; // the device of this process, where instances live (cal_machine_nest); NULL: none
     char name[24];              // of both
 };

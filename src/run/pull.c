@@ -239,8 +239,7 @@ void cal_pull_world_force(const cal_pull* pull, const cal_world* world, double f
     memset(force, 0, 3 * sizeof *force);
     // Reading a motion may continue it, which changes nothing that anybody sees. What cannot be read is not pulled: the next
     // advance says why.
-    if (cal_world_complete(world) == CAL_OK &&
-        cal_body_at((cal_world*)world, pull->body, world->time, &at) == CAL_OK) {
+    if (cal_world_complete(world) == CAL_OK && cal_body_at((cal_world*)world, pull->body, world->time, &at) == CAL_OK) {
         point_of(&world->bodies[pull->body], &at, pull->point, x, velocity);
         find_force(pull, world->time, x, velocity, force);
     }

@@ -173,7 +173,8 @@ double** cal_shared_window_deposits(cal_shared_window* board, size_t count) {
     const size_t room = count + count / 2;
     board->deposit_room = 0;
     if (board->deposit_window != MPI_WIN_NULL) MPI_Win_free(&board->deposit_window);
-    int able = room < SIZE_MAX / sizeof(double) / 2 && share(board->comm, room * sizeof(double), &board->deposit_window);
+    int able =
+        room < SIZE_MAX / sizeof(double) / 2 && share(board->comm, room * sizeof(double), &board->deposit_window);
     for (int r = 0; able && r < board->ranks; r++)
         able = (board->deposits[r] = find(board->deposit_window, r, room * sizeof(double))) != NULL;
     agree(&able, board->comm);

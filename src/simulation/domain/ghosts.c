@@ -57,7 +57,8 @@ static void put_states(const cal_domains* d, cal_image* image, int component) {
 void cal_ghost_put(cal_domains* d, cal_image* image, int component, int domain, bool states) {
     const cal_component* c = &d->whole->components[component];
     const bool single = c->ops != NULL && c->ops->single;
-    told_component told = {.component = component, .domain = domain, .local_time = c->local_time, .tail = c->queue.tail};
+    told_component told = {
+        .component = component, .domain = domain, .local_time = c->local_time, .tail = c->queue.tail};
     told.flags = (states ? STATES : 0) | (single ? (c->queue.tail - c->queue.head) * COUNTED : 0);
     cal_image_words(image, &told, COMPONENT_WORDS);
     if (states) put_states(d, image, component);

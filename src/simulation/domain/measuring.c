@@ -27,7 +27,9 @@ static place* place_of(const cal_domains* d, int rank) {
     return (place*)(void*)(image->words + line_after(image->count));
 }
 
-static cal_body_terms* terms_of(const cal_domains* d, int rank) { return (cal_body_terms*)(void*)(place_of(d, rank) + 1); }
+static cal_body_terms* terms_of(const cal_domains* d, int rank) {
+    return (cal_body_terms*)(void*)(place_of(d, rank) + 1);
+}
 
 // The rank that each body belongs to.
 static bool find_owners(cal_domains* d) {

@@ -45,7 +45,7 @@ cal_status cal_mail_create(cal_domains* d, cal_error* error) {
     m->counts = cal_allocate(2 * ranks, sizeof *m->counts);
     m->sent = cal_allocate(ranks, sizeof *m->sent);
     m->received = cal_allocate(ranks, sizeof *m->received);
-    const void* const lists[] = {m->out,  m->in,   m->taken,  m->shown,    m->all,       m->room,
+    const void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,     m->room,
                                  m->sent, m->counts, m->received, m->deposited, m->deposits};
     bool enough = m->numbers != NULL;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) enough &= lists[i] != NULL;
@@ -62,8 +62,8 @@ void cal_mail_destroy(cal_domains* d) {
     cal_image_free(&m->item);
     cal_image_free(&m->kept);
     cal_rank_end_deposits(d);
-    void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,     m->numbers, m->room,
-                           m->sent, m->counts, m->received, m->deposited, m->deposits, m->owners, m};
+    void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,      m->numbers, m->room,
+                           m->sent, m->counts, m->received, m->deposited, m->deposits, m->owners,  m};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     d->mail = NULL;
 }

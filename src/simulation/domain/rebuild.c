@@ -125,12 +125,9 @@ cal_status cal_rank_rebuild(cal_domains* d, cal_error* error) {
 // all have taken what was shown.
 static cal_status compare(cal_domains* d, bool* same, bool* all_taken, cal_status status, cal_error* error) {
     enum { DIVIDED, WINDOWS, RUNS, REBUILT, ALIKE, TAKES = ALIKE, PENDING, NUMBERS };
-    const double mine[NUMBERS] = {[DIVIDED] = d->divided,
-                                  [WINDOWS] = (double)d->windows,
-                                  [RUNS] = (double)d->runs,
-                                  [REBUILT] = d->whole->rebuilt,
-                                  [TAKES] = d->whole->log.taken,
-                                  [PENDING] = d->mail->pending};
+    const double mine[NUMBERS] = {
+        [DIVIDED] = d->divided,        [WINDOWS] = (double)d->windows, [RUNS] = (double)d->runs,
+        [REBUILT] = d->whole->rebuilt, [TAKES] = d->whole->log.taken,  [PENDING] = d->mail->pending};
     cal_mail* m = d->mail;
     cal_mail_begin(&m->own);
     cal_image_words(&m->own, (void*)(uintptr_t)mine, NUMBERS);

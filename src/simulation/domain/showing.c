@@ -365,8 +365,7 @@ cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error) {
     cal_mail* m = d->mail;
     const bool deposits = d->ranks->ops->deposit != NULL && m->board > 0;
     int next[2] = {0, 0};
-    if (deposits && d->ranks->depositor != NULL && d->ranks->depositor != d)
-        d->ranks->before_lost(d->ranks->depositor);
+    if (deposits && d->ranks->depositor != NULL && d->ranks->depositor != d) d->ranks->before_lost(d->ranks->depositor);
     if (status == CAL_OK) status = cal_domains_follow(d, error);
     cal_mail_begin(&m->own);
     cal_mail_begin(&m->kept);
