@@ -20,8 +20,9 @@ void cal_progress_begin(cal_world* world) {
 // How many events it takes to see that depends on how many things a domain has, so the last one is another one in each. All are within some `least` of the time that
 // they do not get past, and digits are shown that are ten times as coarse, or more.
 static int digits_of(double time, double least) {
-    const double digits = floor(log10(fabs(time) / least)) - 1.0;
-    return digits < 1.0 ? 1 : digits < 9.0 ? (int)digits : 9;
+    int digits = 1;
+    for (double coarser = 1000.0 * least; digits < 9 && coarser <= fabs(time); coarser *= 10.0) digits++;
+    return digits;
 }
 
 static cal_status fail_stuck(const cal_world* world, const cal_event_slot* slot, double least, cal_error* error) {
