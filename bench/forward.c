@@ -45,6 +45,8 @@ typedef struct subject {
     cal_plan* plan;
     cal_state* state;
     cal_ensemble* ensemble;
+    cal_dynamics* dynamics;    // of derivatives
+    double* slopes;            // by q, v and tau, and by controls
     double *q, *v, *tau, *qdd; // states rows of each but qdd
     size_t states, q_size, v_size;
     size_t next; // state of the next call
@@ -54,6 +56,8 @@ typedef struct subject {
 
 static void destroy_subject(subject* s) {
     cal_ensemble_destroy(s->ensemble);
+    cal_dynamics_destroy(s->dynamics);
+    free(s->slopes);
     cal_state_destroy(s->state);
     cal_plan_destroy(s->plan);
     cal_machine_destroy(s->machine);
@@ -93,6 +97,20 @@ static cal_status evaluate_there(cal_ensemble* ensemble) {
 }
 #endif
 
+static bool asks_derivatives(const table* t) { return strcmp(t->algorithm, "derivatives") == 0; }
+
+static cal_status create_derivatives(subject* s, cal_error* error) {
+    const size_t count = (size_t)cal_model_v_count(s->model), motors = (size_t)cal_model_actuator_count(s->model);
+    s->slopes = calloc(count * (3 * count + motors) + 1, sizeof *s->slopes);
+    return s->slopes ? cal_dynamics_create(s->model, &s->dynamics, error) : CAL_NO_MEMORY;
+}
+
+static cal_status find_derivatives(subject* s, const double* q, const double* v, const double* tau) {
+    const size_t size = s->v_size * s->v_size;
+    return cal_dynamics_forward_derivatives(s->dynamics, q, v, tau, NULL, s->slopes, s->slopes + size,
+                                            s->slopes + 2 * size, s->slopes + 3 * size);
+}
+
 // The machine is the subject's from now on; a batch needs none, or a GPU.
 static cal_status create_subject(subject* s, const table* t, const cal_model* model, int64_t batch,
                                  cal_machine* machine, cal_error* error) {
@@ -108,6 +126,8 @@ static cal_status create_subject(subject* s, const table* t, const cal_model* mo
         status = cal_ensemble_create_def(model, &def, &s->ensemble, error);
     } else if (batch > 0) {
         status = cal_ensemble_create(model, (int)batch, atoi(t->lanes), &s->ensemble, error);
+    } else if (asks_derivatives(t)) {
+        status = create_derivatives(s, error);
     } else {
         status = cal_plan_create_scheduled(model, t->algorithm, t->schedule, s->machine, NULL, &s->plan, error);
         if (status == CAL_OK) status = cal_state_create(s->plan, &s->state);
@@ -124,6 +144,7 @@ static cal_status call_once(void* context, cal_error* error) {
         return s->ensemble ? evaluate_there(s->ensemble) : cal_plan_execute(s->plan, s->state, error);
     s->there = s->stays;
     if (s->ensemble) return cal_ensemble_forward(s->ensemble, q, v, tau, s->qdd);
+    if (s->dynamics) return find_derivatives(s, q, v, tau);
     cal_status status = cal_state_set(s->state, CAL_Q, q);
     if (status == CAL_OK) status = cal_state_set(s->state, CAL_V, v);
     if (status == CAL_OK) status = cal_state_set(s->state, CAL_TAU, tau);
@@ -164,8 +185,10 @@ static int add_own_row(table* t, const char* model_name, int64_t batch) {
                    .model = model_name,
                    .joints = cal_model_joint_count(model),
                    .batch = batch > 0 ? batch : 1,
-                   .lanes = s.ensemble ? cal_ensemble_lanes(s.ensemble) : cal_machine_lanes(s.machine),
-                   .processors = s.ensemble ? 1 : cal_plan_processors(s.plan)};
+                   .lanes = s.ensemble   ? cal_ensemble_lanes(s.ensemble)
+                            : s.dynamics ? 1
+                                         : cal_machine_lanes(s.machine),
+                   .processors = s.plan ? cal_plan_processors(s.plan) : 1};
         error.status = measure(&s, t->time_limit, r, &error);
         t->count++;
     }
@@ -261,13 +284,14 @@ static void print_details(void) {
     printf("\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and\n"
            "humanoid in a batch of 1024. A call sets positions, velocities and forces of a random state,\n"
            "computes, and gets the accelerations; with --batch it does so for all instances. Medians of many\n"
-           "repetitions. Peers are the programs calder-peer-mujoco, -bullet and -simbody beside this one; each\n"
+           "repetitions. --algorithm derivatives: those of accelerations by q, v, tau and controls, in each call.\n"
+           "Peers are the programs calder-peer-mujoco, -bullet and -simbody beside this one; each\n"
            "is built where its package is installed. On a GPU the first call brings the numbers, and the others\n"
            "compute from where they are into where they stay.\n");
 }
 
 static const char* algorithm_choice(int index) {
-    static const char* const names[] = {"aba", "armstrong", "assembly", NULL};
+    static const char* const names[] = {"aba", "armstrong", "assembly", "derivatives", NULL};
     return names[index];
 }
 
@@ -283,8 +307,8 @@ static int run(int argc, char** argv) {
         CAL_OPTION_LINE_MACHINE(
             &t.machine, "who computes: serial, threads[:N][,pinned] or cuda[:N]; a batch has one core or a GPU"),
         CAL_OPTION_LINE_LANES(&t.lanes),
-        {"algorithm", CAL_OPTION_CHOICE, &t.algorithm, "NAME", "how accelerations of one state are computed", 0, 0,
-         algorithm_choice},
+        {"algorithm", CAL_OPTION_CHOICE, &t.algorithm, "NAME",
+         "how accelerations of one state are computed; derivatives: how they change", 0, 0, algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &t.schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
@@ -310,6 +334,8 @@ static int run(int argc, char** argv) {
     if ((batch > 0 || count == 0) && strcmp(t.algorithm, "aba") != 0)
         return cal_complain(CAL_EXIT_MISTAKE,
                             "--algorithm %s is for one state of each MODEL: a batch is computed by aba", t.algorithm);
+    if (asks_derivatives(&t) && (with_peers || strcmp(t.machine, "serial") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm derivatives is timed on one core, without peers");
     const char* models[MOST_ROWS / 4];
     bool by_default = count == 0;
     if (by_default) count = (int)CAL_ARRAY_COUNT(default_models);

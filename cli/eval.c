@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common_options.h"
+#include "eval_derivatives.h"
 #include "joint_names.h"
 #include "json.h"
 #include "model_file.h"
@@ -25,6 +26,7 @@ static const question questions[] = {
     {"forward", "aba", CAL_QDD, "qdd"},       {"inverse", "rnea", CAL_TAU, "tau"},
     {"mass", "crba", CAL_MASS, "mass"},       {"energy", "energy", CAL_ENERGY, NULL},
     {"pose", "kinematics", CAL_POSE, "pose"}, {"tendon", "kinematics", CAL_TENDON, "tendon"},
+    {CAL_FORWARD_DERIVATIVES, NULL, 0, NULL}, {CAL_INVERSE_DERIVATIVES, NULL, 0, NULL},
 };
 
 static const char* what_choice(int index) {
@@ -116,21 +118,6 @@ static cal_status check_finite(const answer* a, size_t count, cal_error* error) 
     return CAL_NOT_FINITE;
 }
 
-// What motors take: controls, or activations.
-static cal_status set_inputs(const answer* a, cal_state* state) {
-    const int count = cal_model_actuator_count(a->model);
-    double* inputs = malloc(((size_t)count + 1) * sizeof *inputs);
-    if (!inputs) return CAL_NO_MEMORY;
-    for (int i = 0; i < count; i++) {
-        cal_actuator_def motor;
-        cal_model_actuator(a->model, i, &motor);
-        inputs[i] = motor.activation != CAL_ACTIVATION_NONE ? a->values.activation[i] : a->values.control[i];
-    }
-    const cal_status status = set_field(state, CAL_CONTROL, inputs);
-    free(inputs);
-    return status;
-}
-
 static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
@@ -146,7 +133,8 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     }
     if (status == CAL_OK) status = set_field(state, CAL_V, a->values.v);
     if (status == CAL_OK && asked->field != CAL_TAU) status = set_field(state, CAL_TAU, a->values.tau);
-    if (status == CAL_OK) status = set_inputs(a, state);
+    if (status == CAL_OK && !cal_state_values_find_inputs(&a->values, a->model)) status = CAL_NO_MEMORY;
+    if (status == CAL_OK) status = set_field(state, CAL_CONTROL, a->values.inputs);
     if (status == CAL_OK && asked->field == CAL_TAU) status = set_field(state, CAL_QDD, a->values.qdd);
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
     if (status == CAL_OK) {
@@ -290,6 +278,9 @@ static void print_details(void) {
         "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
         "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
         "tendon: length of each tendon, and the rate at which it grows.\n"
+        "forward-derivatives: how accelerations change with q (by_q: a column per degree of freedom; balls and free\n"
+        "bodies turn about their own axes), v, tau and controls. inverse-derivatives: how forces change with q, v and\n"
+        "qdd. Constraints do not act on them.\n"
         "Constraints act on forward and inverse: the accelerations that they allow, and the smallest forces that,\n"
         "with theirs, give accelerations that they allow (others are refused).\n"
         "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […],\n"
@@ -297,6 +288,22 @@ static void print_details(void) {
         "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n"
         "--constraint-form minimal adds there: freedom, basis (the velocities S that the constraints allow, one after\n"
         "the other, orthonormal), minimal_mass (S' M S), minimal_v and minimal_a (S' v and S' qdd).\n");
+}
+
+static int answer_question(answer* a, const char* machine_name, const char* lanes, const char* argument, bool as_json) {
+    cal_machine* machine = NULL;
+    cal_error error = {CAL_OK, ""};
+    int status = cal_machine_open(machine_name, lanes, NULL, &machine);
+    if (status != CAL_EXIT_DONE) return status;
+    error.status = a->form ? compute_form(a, machine, &error) : compute(a, machine, &error);
+    if (error.status != CAL_OK)
+        status = cal_complain_error(&error);
+    else if (as_json)
+        print_json(a, argument);
+    else
+        print_text(a);
+    cal_machine_destroy(machine);
+    return status;
 }
 
 int cal_command_eval(int argc, char** argv) {
@@ -332,7 +339,9 @@ int cal_command_eval(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     if (!what)
-        return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy, pose or tendon");
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "eval needs --what forward, inverse, mass, energy, pose, tendon, " CAL_FORWARD_DERIVATIVES
+                            " or " CAL_INVERSE_DERIVATIVES);
     if (algorithm && strcmp(what, "forward") != 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' is for --what forward", algorithm);
     if (schedule && (!algorithm || strcmp(algorithm, "assembly") != 0))
@@ -353,19 +362,11 @@ int cal_command_eval(int argc, char** argv) {
         a.actuated = cal_degrees_of(model, "actuated", actuated);
         if (!a.actuated) status = CAL_EXIT_MISTAKE;
     }
-    cal_machine* machine = NULL;
-    if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
-    if (status == CAL_EXIT_DONE) {
-        cal_error error = {CAL_OK, ""};
-        error.status = form ? compute_form(&a, machine, &error) : compute(&a, machine, &error);
-        if (error.status != CAL_OK)
-            status = cal_complain_error(&error);
-        else if (as_json)
-            print_json(&a, argv[1]);
-        else
-            print_text(&a);
+    if (status == CAL_EXIT_DONE && !a.asked->algorithm) {
+        status = cal_eval_derivatives(model, argv[1], what, &a.values, as_json);
+    } else if (status == CAL_EXIT_DONE) {
+        status = answer_question(&a, machine_name, lanes, argv[1], as_json);
     }
-    cal_machine_destroy(machine);
     free(a.result), free(a.basis), free(a.mass), free(a.actuated);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);

@@ -152,6 +152,23 @@ static double choose_fps(const loop* l) {
     return fmin(usual, fmax(0.1, 1e6 / joints));
 }
 
+// Armstrong's fastband_check: the accelerations must satisfy every link's equations of motion.
+static int check_frame(loop* l) {
+    const double allowed = 1e-8; // rounding gives 1e-15 per operation; a wrong term is of the size of its equation
+    double misfit;
+    int body;
+    char name[64];
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_run_check(l->run, &misfit, &body, &error);
+    if (error.status == CAL_BAD_MODEL)
+        return cal_complain(CAL_EXIT_MISTAKE, "--check is for models of ball and free joints");
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    l->misfit = fmax(l->misfit, misfit);
+    if (misfit <= allowed) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_FAILED, "the equations of motion of body '%s' miss by %.2g of their terms at t = %g s",
+                        cal_run_body_name(l->run, body, name, sizeof name), misfit, cal_run_time(l->run));
+}
+
 static int prepare(loop* l) {
     const cal_sim_options* o = l->options;
     cal_error error = {CAL_OK, ""};
@@ -172,29 +189,14 @@ static int prepare(loop* l) {
     l->spacing = find_spacing(l->run, l->fps);
     if (o->at.count > 0) status = cal_events_read(&o->at, l->opened->model, &l->events);
     if (status == CAL_EXIT_DONE) status = o->resume ? resume(l) : begin(l);
+    // What is refused leaves the files of earlier runs as they are.
+    if (status == CAL_EXIT_DONE && o->check) status = check_frame(l);
     if (status != CAL_EXIT_DONE || !cal_is_first_rank()) return status;
     status = open_recording(l);
     return status == CAL_EXIT_DONE ? open_plot(l) : status;
 }
 
 // --- Frames and checkpoints -----------------------------------------------------------------------------------------------------
-
-// Armstrong's fastband_check: the accelerations must satisfy every link's equations of motion.
-static int check_frame(loop* l) {
-    const double allowed = 1e-8; // rounding gives 1e-15 per operation; a wrong term is of the size of its equation
-    double misfit;
-    int body;
-    char name[64];
-    cal_error error = {CAL_OK, ""};
-    error.status = cal_run_check(l->run, &misfit, &body, &error);
-    if (error.status == CAL_BAD_MODEL)
-        return cal_complain(CAL_EXIT_MISTAKE, "--check is for models of ball and free joints");
-    if (error.status != CAL_OK) return cal_complain_error(&error);
-    l->misfit = fmax(l->misfit, misfit);
-    if (misfit <= allowed) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "the equations of motion of body '%s' miss by %.2g of their terms at t = %g s",
-                        cal_run_body_name(l->run, body, name, sizeof name), misfit, cal_run_time(l->run));
-}
 
 // A run that explodes ends here.
 static int measure_energy(loop* l) {

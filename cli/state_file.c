@@ -14,13 +14,13 @@
 
 bool cal_state_values_create(const cal_model* model, cal_state_values* values) {
     size_t q_count = (size_t)cal_model_q_count(model) + 1, v_count = (size_t)cal_model_v_count(model) + 1;
-    *values = (cal_state_values){0,
-                                 calloc(q_count, sizeof(double)),
-                                 calloc(v_count, sizeof(double)),
-                                 calloc(v_count, sizeof(double)),
-                                 calloc(v_count, sizeof(double)),
-                                 calloc((size_t)cal_model_actuator_count(model) + 1, sizeof(double)),
-                                 calloc((size_t)cal_model_actuator_count(model) + 1, sizeof(double))};
+    size_t motors = (size_t)cal_model_actuator_count(model) + 1;
+    *values = (cal_state_values){.q = calloc(q_count, sizeof(double)),
+                                 .v = calloc(v_count, sizeof(double)),
+                                 .tau = calloc(v_count, sizeof(double)),
+                                 .qdd = calloc(v_count, sizeof(double)),
+                                 .control = calloc(motors, sizeof(double)),
+                                 .activation = calloc(motors, sizeof(double))};
     if (!values->q || !values->v || !values->tau || !values->qdd || !values->control || !values->activation)
         return false;
     cal_model_initial(model, values->q, values->v, values->control);
@@ -35,6 +35,18 @@ void cal_state_values_destroy(cal_state_values* values) {
     free(values->qdd);
     free(values->control);
     free(values->activation);
+    free(values->inputs);
+}
+
+bool cal_state_values_find_inputs(cal_state_values* values, const cal_model* model) {
+    const int count = cal_model_actuator_count(model);
+    if (!values->inputs) values->inputs = calloc((size_t)count + 1, sizeof *values->inputs);
+    for (int i = 0; values->inputs && i < count; i++) {
+        cal_actuator_def motor;
+        cal_model_actuator(model, i, &motor);
+        values->inputs[i] = motor.activation != CAL_ACTIVATION_NONE ? values->activation[i] : values->control[i];
+    }
+    return values->inputs != NULL;
 }
 
 int cal_state_write(const char* path, const cal_model* model, double time, const double* q, const double* v,

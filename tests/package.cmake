@@ -20,7 +20,7 @@ run("${CMAKE_COMMAND}" -S "${source}" -B "${work}/cmake" "-DCMAKE_PREFIX_PATH=${
     "-DCMAKE_C_COMPILER=${compiler}" "-DSAMPLES_RANKS=${with_ranks}")
 run("${CMAKE_COMMAND}" --build "${work}/cmake")
 # Each of them fails where what it shows is not so.
-foreach(name build control loop contact many price checkpoint)
+foreach(name build control regulator loop contact many price checkpoint)
     run("${work}/cmake/${name}")
 endforeach()
 if(ranks)

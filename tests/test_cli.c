@@ -301,6 +301,20 @@ static void draws_the_energy(void** unused) {
     free(picture);
 }
 
+// What is refused before it begins leaves the files of earlier runs as they are.
+static void leaves_files_of_a_refused_run(void** unused) {
+    (void)unused;
+    static const char* const files[] = {"kept.csv", "kept.glb", "kept.html", "kept.svg"};
+    for (int i = 0; i < 4; i++) cal_test_write_file(files[i], "an earlier run's\n");
+    cal_test_expect_mistake("sim chain:n=3 --check --out kept.csv --out kept.glb --out kept.html --plot kept.svg",
+                            "--check is for models of ball and free joints");
+    for (int i = 0; i < 4; i++) {
+        char* text = cal_test_read_file(files[i]);
+        assert_string_equal(text, "an earlier run's\n");
+        free(text);
+    }
+}
+
 // Too large steps of Euler's method: the motion becomes wild, and the run ends before it is recorded as one.
 static void stops_where_the_energy_explodes(void** unused) {
     (void)unused;
@@ -492,6 +506,7 @@ int main(void) {
         cmocka_unit_test(starts_by_seed),
         cmocka_unit_test(saves_and_starts),
         cmocka_unit_test(draws_the_energy),
+        cmocka_unit_test(leaves_files_of_a_refused_run),
         cmocka_unit_test(stops_where_the_energy_explodes),
         cmocka_unit_test(ends_in_the_same_state_with_all_lanes),
         cmocka_unit_test(undoes_forward_by_inverse),

@@ -31,6 +31,8 @@ static void names_every_mistake(void** unused) {
         {"sim rail --rps 4 --constraint-form minimal", "--constraint-form is for"},
         {"sim chain --batch 4 --check", "--check is for a model"},
         {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
+        {"eval fivebar --what inverse-derivatives", "--disable equality"},
+        {"eval fivebar --what forward-derivatives", "--disable equality"},
         {"bench rps --figure 2", "--figure"},
         {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},
         {"bench rps --figure 6 --model rail", "--model of a figure"},
@@ -65,6 +67,8 @@ static void says_what_constraints_did(void** unused) {
                          "alone_s step_s ratio poll_share wait_share");
     // More loops than assembly closes at once are closed, too.
     cal_test_expect_json("eval fourbar:n=100 --what forward --json", "qdd");
+    cal_test_expect_json("eval fivebar --what forward-derivatives --disable equality --json", "by_tau");
+    cal_test_expect_json("eval fivebar --what inverse-derivatives --disable equality --json", "by_qdd");
     // A gain that the step cannot take is warned about, with the limit; of several methods that of the weakest.
     o = cal_test_run_well("sim rail --rps 2 --method rk4,ab2 --stabilize literal:1200 --time 0.01");
     assert_non_null(strstr(o.err, ", 1000;"));

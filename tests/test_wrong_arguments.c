@@ -98,11 +98,17 @@ static const char* const nothing_is_fine[] = {"cal_set_allocator", "cal_csv_clos
                                               "cal_html_close",    "cal_whole_file_close", NULL};
 
 // One evaluation gives what comes of its numbers, and looks at none of them; the model has no activations.
-static const char* const no_numbers_are_fine[] = {"cal_state_set",           "cal_dynamics_forward",
-                                                  "cal_dynamics_inverse",    "cal_dynamics_mass",
-                                                  "cal_dynamics_poses",      "cal_dynamics_energy",
-                                                  "cal_dynamics_jacobian",   "cal_dynamics_center",
-                                                  "cal_sim_set_activations", NULL};
+static const char* const no_numbers_are_fine[] = {"cal_state_set",
+                                                  "cal_dynamics_forward",
+                                                  "cal_dynamics_inverse",
+                                                  "cal_dynamics_mass",
+                                                  "cal_dynamics_poses",
+                                                  "cal_dynamics_energy",
+                                                  "cal_dynamics_jacobian",
+                                                  "cal_dynamics_center",
+                                                  "cal_dynamics_motion",
+                                                  "cal_sim_set_activations",
+                                                  NULL};
 
 // What ends an object is called with nothing only.
 static bool ends(const char* name) { return strstr(name, "_destroy") != NULL || strcmp(name, "cal_sim_of_world") == 0; }

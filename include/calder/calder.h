@@ -841,6 +841,19 @@ cal_status cal_dynamics_forward(cal_dynamics* dynamics, const double* q, const d
 /// controls: what is missing beside their forces.
 cal_status cal_dynamics_inverse(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
                                 double* tau);
+/// How the joint forces of cal_dynamics_inverse change: with positions, displaced as by cal_model_displace (a ball or a free body turns
+/// about its own axes, so that there is a column per degree of freedom), with velocities, and with accelerations (the mass matrix). Each
+/// is v_count × v_count, rows (by_q[i * v_count + k]: of tau[i], with q along k), or NULL. Exact for bodies, joints and their motors; what
+/// depends on several joints at once (tendons, motors between bodies, a medium) by differences, to about 1e-9.
+/// #CAL_NOT_AVAILABLE beyond 20,000 degrees of freedom.
+cal_status cal_dynamics_inverse_derivatives(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
+                                            double* by_q, double* by_v, double* by_qdd);
+/// How the accelerations of cal_dynamics_forward change: with positions and velocities as above, with joint forces (the inverse of the
+/// mass matrix), and with what enters the law of each actuator, its control or its activation (v_count × actuator_count). Each may be
+/// NULL. #CAL_NOT_FINITE: the mass matrix has no inverse there.
+cal_status cal_dynamics_forward_derivatives(cal_dynamics* dynamics, const double* q, const double* v, const double* tau,
+                                            const double* control, double* by_q, double* by_v, double* by_tau,
+                                            double* by_control);
 cal_status cal_dynamics_mass(cal_dynamics* dynamics, const double* q, double* mass);   ///< v_count × v_count, rows
 cal_status cal_dynamics_poses(cal_dynamics* dynamics, const double* q, double* poses); ///< 7 numbers per body
 /// Kinetic and potential energy.
@@ -851,6 +864,10 @@ cal_status cal_dynamics_center(cal_dynamics* dynamics, const double* q, double c
 /// As cal_state_jacobian, of a point of a body (body's frame), 6 × v_count.
 cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int body, const double point[3],
                                  double* jacobian);
+/// How a point of a body (body's frame) moves at q, v and accelerations qdd (NULL: zero, which leaves what velocities alone make, J̇ v):
+/// velocity and acceleration, of the point (0..2) and angular (3..5), in the world's axes; either may be NULL.
+cal_status cal_dynamics_motion(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd, int body,
+                               const double point[3], double velocity[6], double acceleration[6]);
 /// The pose of a site, 7 numbers, and its Jacobian; either may be NULL. A site of the ground has zeros.
 cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, double pose[7], double* jacobian);
 

@@ -29,14 +29,17 @@ from ._calder import (
     displace,
     energy,
     forward,
+    forward_derivatives,
     generate,
     generators,
     has_page,
     inverse,
+    inverse_derivatives,
     jacobian,
     load,
     loads,
     mass_matrix,
+    motion,
     plan,
     poses,
     site,
@@ -45,6 +48,6 @@ from ._calder import (
 
 __all__ = [
     "Array", "Balance", "Contact", "DeviceArray", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
-    "algorithms", "center", "difference", "displace", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian",
-    "load", "loads", "mass_matrix", "plan", "poses", "site", "solvers",
+    "algorithms", "center", "difference", "displace", "energy", "forward", "forward_derivatives", "generate", "generators", "has_page", "inverse",
+    "inverse_derivatives", "jacobian", "load", "loads", "mass_matrix", "motion", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

@@ -144,19 +144,25 @@ static PyObject* from_position(PyObject* model, PyObject* q, int rows, int colum
     return finish(&c, status, NULL, out);
 }
 
+// The engine's own limit of dense matrices; else an exception is set.
+static bool is_small(const model_object* model, const char* what) {
+    enum { MOST = 20000 };
+    if (model->v_count > MOST)
+        PyErr_Format(PyExc_ValueError, "%s of %d degrees of freedom is too large; the limit is %d", what,
+                     model->v_count, MOST);
+    return model->v_count <= MOST;
+}
+
 static PyObject* mass_matrix(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", NULL};
-    // The engine's own limit of a mass matrix.
-    enum { MOST = 20000 };
     PyObject* values[2];
     if (!arguments_take("mass_matrix", names, 2, 2, args, count, keywords, values)) return NULL;
     const model_object* model = model_check(values[0]);
     if (!model) return NULL;
-    if (model->v_count > MOST)
-        return PyErr_Format(PyExc_ValueError, "a mass matrix of %d degrees of freedom is too large; the limit is %d",
-                            model->v_count, MOST);
-    return from_position(values[0], values[1], model->v_count, model->v_count, cal_dynamics_mass);
+    return is_small(model, "a mass matrix")
+               ? from_position(values[0], values[1], model->v_count, model->v_count, cal_dynamics_mass)
+               : NULL;
 }
 
 static PyObject* poses(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -210,6 +216,32 @@ static PyObject* site(PyObject* module, PyObject* const* args, Py_ssize_t count,
     return finish(&c, cal_dynamics_site(c.dynamics, c.q.data, index, pose, matrix), NULL, both);
 }
 
+static PyObject* motion(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "body", "point", "qdd", NULL};
+    PyObject* values[6];
+    call c;
+    numbers point;
+    const double origin[3] = {0, 0, 0};
+    if (!arguments_take("motion", names, 4, 6, args, count, keywords, values)) return NULL;
+    model_object* model = model_check(values[0]);
+    const int body = model ? model_find(model, NAMES_BODY, values[3]) : -1;
+    if (body < 0 || !numbers_take_vector(values[4], "point", 3, &point)) return NULL;
+    array *velocity = array_create_vector(6), *acceleration = array_create_vector(6);
+    PyObject* both = velocity && acceleration ? PyTuple_Pack(2, velocity, acceleration) : NULL;
+    Py_XDECREF((PyObject*)velocity);
+    Py_XDECREF((PyObject*)acceleration);
+    if (!both || !begin(&c, values[0], values[1], values[2], values[5], "qdd", NULL)) {
+        numbers_release(&point);
+        Py_XDECREF(both);
+        return NULL;
+    }
+    const cal_status status = cal_dynamics_motion(c.dynamics, c.q.data, c.v.data, c.third.data, body,
+                                                  point.data ? point.data : origin, velocity->data, acceleration->data);
+    numbers_release(&point);
+    return finish(&c, status, NULL, both);
+}
+
 static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", NULL};
@@ -224,6 +256,58 @@ static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t coun
         return NULL;
     }
     return finish(&c, cal_dynamics_center(c.dynamics, c.q.data, place, matrix), NULL, both);
+}
+
+// Square matrices, and one with a column per actuator where there are four.
+static PyObject* matrices(const model_object* model, int count, double* data[4]) {
+    PyObject* all = PyTuple_New(count);
+    for (int i = 0; all && i < count; i++) {
+        array* one = array_create_matrix(model->v_count, i < 3 ? model->v_count : model->actuator_count);
+        if (!one) {
+            Py_DECREF(all);
+            return NULL;
+        }
+        data[i] = one->data;
+        PyTuple_SetItem(all, i, (PyObject*)one);
+    }
+    return all;
+}
+
+static PyObject* forward_derivatives(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "tau", "control", NULL};
+    PyObject* values[5];
+    call c;
+    double* out[4];
+    if (!arguments_take("forward_derivatives", names, 3, 5, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    PyObject* all = model && is_small(model, "a derivative") ? matrices(model, 4, out) : NULL;
+    if (!all || !begin(&c, values[0], values[1], values[2], values[3], "tau", values[4])) {
+        Py_XDECREF(all);
+        return NULL;
+    }
+    return finish(&c,
+                  cal_dynamics_forward_derivatives(c.dynamics, c.q.data, c.v.data, c.third.data, c.control.data, out[0],
+                                                   out[1], out[2], out[3]),
+                  NULL, all);
+}
+
+static PyObject* inverse_derivatives(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "qdd", NULL};
+    PyObject* values[4];
+    call c;
+    double* out[4];
+    if (!arguments_take("inverse_derivatives", names, 3, 4, args, count, keywords, values)) return NULL;
+    const model_object* model = model_check(values[0]);
+    PyObject* all = model && is_small(model, "a derivative") ? matrices(model, 3, out) : NULL;
+    if (!all || !begin(&c, values[0], values[1], values[2], values[3], "qdd", NULL)) {
+        Py_XDECREF(all);
+        return NULL;
+    }
+    return finish(
+        &c, cal_dynamics_inverse_derivatives(c.dynamics, c.q.data, c.v.data, c.third.data, out[0], out[1], out[2]),
+        NULL, all);
 }
 
 static PyObject* displace(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -320,8 +404,19 @@ PyMethodDef dynamics_functions[] = {
     {"poses", METHOD(poses),
      "poses(model, q)\n--\n\nPosition (m) and quaternion (w, x, y, z) of every body, bodies × 7."},
     {"site", METHOD(site), "site(model, q, site)\n--\n\nThe pose of a site (7 numbers) and its Jacobian (6 × nv)."},
+    {"motion", METHOD(motion),
+     "motion(model, q, v, body, point=(0, 0, 0), qdd=None)\n--\n\n"
+     "Velocity and acceleration (6 each: of the point, and angular; world's axes) of a point of a body at qdd\n"
+     "(None: zero, which leaves what velocities alone make)."},
     {"center", METHOD(center),
      "center(model, q)\n--\n\nThe centre of mass of all that can move (m) and the Jacobian of its velocity (3 × nv)."},
+    {"forward_derivatives", METHOD(forward_derivatives),
+     "forward_derivatives(model, q, v, tau=None, control=None)\n--\n\n"
+     "How forward()'s accelerations change with q (along displace()), v and tau (nv × nv each), and with controls, or\n"
+     "activations (nv × nu). Constraints and contacts do not act."},
+    {"inverse_derivatives", METHOD(inverse_derivatives),
+     "inverse_derivatives(model, q, v, qdd=None)\n--\n\n"
+     "How inverse()'s joint forces change with q (along displace()), v and qdd: nv × nv each."},
     {"displace", METHOD(displace),
      "displace(model, q, v, time=1)\n--\n\nWhere velocities v that stay what they are take q in a time (s), as a new "
      "array; quaternions stay unit."},

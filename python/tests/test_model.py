@@ -156,6 +156,39 @@ class Dynamics(unittest.TestCase):
         self.assertRaises(TypeError, calder.displace, model, None, v)
         self.assertRaises(ValueError, calder.difference, model, q, q[:3])
 
+    def test_derivatives_are_what_differences_say(self):
+        model = calder.generate("stickman")
+        q, _, _ = model.start
+        v = [0.3 * math.sin(i + 1) for i in range(model.nv)]
+        by_q, by_v, by_tau, by_control = calder.forward_derivatives(model, q, v)
+        self.assertEqual((len(by_q), len(by_control)), (model.nv, model.nv))
+        _, _, mass = calder.inverse_derivatives(model, q, v)
+        h = 1e-5
+        for k in (0, 4, 20, model.nv - 1):
+            along = [float(i == k) for i in range(model.nv)]
+            ahead = calder.forward(model, calder.displace(model, q, along, h), v)
+            behind = calder.forward(model, calder.displace(model, q, along, -h), v)
+            faster = calder.forward(model, q, [a + h * b for a, b in zip(v, along)])
+            slower = calder.forward(model, q, [a - h * b for a, b in zip(v, along)])
+            scale = 1 + max(abs(by_q[i, k]) + abs(by_v[i, k]) for i in range(model.nv))
+            for i in range(model.nv):
+                self.assertLess(abs((ahead[i] - behind[i]) / (2 * h) - by_q[i, k]), 1e-5 * scale)
+                self.assertLess(abs((faster[i] - slower[i]) / (2 * h) - by_v[i, k]), 1e-5 * scale)
+                self.assertAlmostEqual(
+                    sum(by_tau[i, j] * mass[j, k] for j in range(model.nv)), float(i == k), places=10
+                )
+        J = calder.jacobian(model, q, 5, (0.1, 0, 0.2))
+        velocity, _ = calder.motion(model, q, v, 5, (0.1, 0, 0.2))
+        for i in range(6):
+            self.assertAlmostEqual(sum(J[i, k] * v[k] for k in range(model.nv)), velocity[i], places=12)
+        # In free fall without a turn everything falls.
+        fall = [0.0, 0.0, -9.81] + [0.0] * (model.nv - 3)
+        _, acceleration = calder.motion(model, q, [0.0] * model.nv, 5, qdd=fall)
+        self.assertEqual([round(a, 12) for a in acceleration], [0, 0, -9.81, 0, 0, 0])
+        self.assertRaises(TypeError, calder.motion, model, q, v)
+        self.assertRaises(TypeError, calder.forward_derivatives, model, q)
+        self.assertRaises(ValueError, calder.inverse_derivatives, model, q, v[:2])
+
     def test_constraints_act_when_asked(self):
         model = calder.generate("pendulum:form=distance")
         q, v, _ = model.start

@@ -1,21 +1,12 @@
 // Dynamics of a model from one place: a plan and a state for each algorithm, made when it is first asked for.
+#include "machine/dynamics.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "machine/machine.h"
 #include "math/vector.h"
 #include "model/activation.h"
 #include <string.h>
 
-typedef enum algorithm { FORWARD, INVERSE, MASS, KINEMATICS, ENERGY, ALGORITHMS } algorithm;
 static const char* const names[ALGORITHMS] = {"aba", "rnea", "crba", "kinematics", "energy"};
-
-struct cal_dynamics {
-    const cal_model* model;
-    cal_machine* machine;
-    cal_plan* plans[ALGORITHMS];
-    cal_state* states[ALGORITHMS];
-    double *zeros, *control; // v_count; the motors' start controls, or activations
-};
 
 cal_status cal_dynamics_create(const cal_model* model, cal_dynamics** out, cal_error* error) {
     if (!out || !model) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_dynamics_create: arguments must not be NULL");
@@ -42,6 +33,8 @@ void cal_dynamics_destroy(cal_dynamics* dynamics) {
         cal_plan_destroy(dynamics->plans[i]);
     }
     cal_machine_destroy(dynamics->machine);
+    cal_dynamics_slopes_destroy(dynamics->slopes);
+    cal_coupled_destroy(dynamics->coupled);
     cal_free(dynamics->zeros);
     cal_free(dynamics->control);
     cal_free(dynamics);

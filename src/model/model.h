@@ -38,6 +38,9 @@ typedef struct cal_node {
     double armature, damping, stiffness, spring_reference;
 } cal_node;
 
+// Degrees of freedom of a model of which a dense matrix is made.
+enum { CAL_MOST_DENSE = 20000 };
+
 // Where a body's frame sits in its node's frame (or in the world, for a body fixed to the ground: node = -1).
 typedef struct cal_mount {
     int32_t node;

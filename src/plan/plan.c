@@ -173,9 +173,9 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     *out = NULL;
     const cal_program* program = def->program;
     const cal_machine_ops* ops = def->machine->ops;
-    if (program->fields & 1u << CAL_MASS && def->model->v_count > 20000)
+    if (program->fields & 1u << CAL_MASS && def->model->v_count > CAL_MOST_DENSE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba",
+                        "a dense mass matrix is for at most %d degrees of freedom, not %d; use aba", CAL_MOST_DENSE,
                         def->model->v_count);
     if (def->machine->device && program->solves && cal_model_has_coupled_forces(def->model))
         return cal_fail(

@@ -105,6 +105,7 @@ static bool gather_nodes(cal_glb* glb) {
     for (int body = 0; body < bodies; body++) {
         if (glb->first[body + 2] == glb->first[body + 1]) continue;
         glb->nodes[body] = ++glb->node_count;
+        if (glb->frame_count == 0) continue;
         const float* first = glb->frames + CAL_GLB_POSE * (size_t)body;
         for (size_t frame = 1; frame < glb->frame_count && !glb->moves[body]; frame++)
             glb->moves[body] = !are_equal(first, first + frame * size, CAL_GLB_POSE);

@@ -158,6 +158,9 @@ static cal_status dynamics(campaign* c) {
     DO(cal_dynamics_poses(at, q, out));
     DO(cal_dynamics_energy(at, q, v, energy));
     DO(cal_dynamics_jacobian(at, q, 2, point, out));
+    DO(cal_dynamics_motion(at, q, v, NULL, 2, point, out, out + 6));
+    DO(cal_dynamics_inverse_derivatives(at, q, v, NULL, out, NULL, NULL));
+    DO(cal_dynamics_forward_derivatives(at, q, v, NULL, NULL, NULL, NULL, out, NULL));
     cal_note(c, out, 6 * dof * sizeof(double));
 end:
     cal_dynamics_destroy(at);
