@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int rank, size;
 
@@ -185,6 +186,61 @@ static void collisions_at_the_end(cal_machine* machine) {
     }
 }
 
+// What is asked of a world between two advances has the bits of one core: a pose, the sums of a report and of the account of energy, the hash.
+static bool answers_alike(cal_world* one, cal_world* world, bool poses) {
+    enum { MOST = 1024 };
+    static double wanted[7 * MOST], found[7 * MOST];
+    cal_world_report reports[2];
+    cal_energy_balance balances[2];
+    bool same = cal_world_body_count(one) <= MOST;
+    if (same && poses) {
+        cal_world_poses(one, wanted), cal_world_poses(world, found);
+        same = memcmp(wanted, found, 7 * sizeof *wanted * (size_t)cal_world_body_count(one)) == 0;
+    }
+    same =
+        same && cal_world_get_report(one, &reports[0]) == CAL_OK && cal_world_get_report(world, &reports[1]) == CAL_OK;
+    same = same && cal_world_balance(one, &balances[0]) == CAL_OK && cal_world_balance(world, &balances[1]) == CAL_OK;
+    return same && reports[0].hash == reports[1].hash && reports[0].asleep == reports[1].asleep &&
+           memcmp(&reports[0].kinetic, &reports[1].kinetic, sizeof reports[0].kinetic) == 0 &&
+           memcmp(&reports[0].potential, &reports[1].potential, sizeof reports[0].potential) == 0 &&
+           memcmp(reports[0].momentum, reports[1].momentum, sizeof reports[0].momentum) == 0 &&
+           memcmp(&balances[0].loss, &balances[1].loss, sizeof balances[0].loss) == 0;
+}
+
+// Between two advances one rank asks, another one the next time, or none, or all: whoever asks sees all there is, also what has changed since somebody asked last, and
+// nobody waits for those that do not. Also where other worlds on the same ranks are advanced before somebody asks.
+static void whoever_asks_sees_all(cal_machine* machine, int worlds, const char* const* scenes) {
+    enum { WORLDS = 3, TIMES = 9 };
+    cal_world *one[WORLDS], *world[WORLDS];
+    cal_error error = {CAL_OK, ""};
+    for (int i = 0; i < worlds; i++) {
+        cal_world_def def = cal_default_world_def();
+        check(cal_world_generate(scenes[i], &def, &one[i], &error), &error, scenes[i]);
+        check(cal_world_generate(scenes[i], &def, &world[i], &error), &error, scenes[i]);
+        world[i]->ranks = machine;
+        check(cal_world_divide(world[i], 2 * size + 1, 0.02, &error), &error, scenes[i]);
+    }
+    for (int k = 1; k <= TIMES; k++) {
+        for (int i = 0; i < worlds; i++) {
+            check(cal_world_advance(one[i], 0.07 * k, &error), &error, scenes[i]);
+            check(cal_world_advance(world[i], 0.07 * k, &error), &error, scenes[i]);
+        }
+        for (int i = 0; i < worlds; i++) {
+            const bool asks = k == TIMES || rank == (k / 2 + i) % (size + 1);
+            if (!asks || answers_alike(one[i], world[i], k != 2)) continue;
+            fprintf(stderr, "rank %d: %s at %g s is not what one core has\n", rank, scenes[i], 0.07 * k);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    for (int i = 0; i < worlds; i++) cal_world_destroy(one[i]), cal_world_destroy(world[i]);
+}
+
+static void answers(cal_machine* machine) {
+    static const char* const scenes[] = {"atoms:n=300", "avalanche:n=60", "atoms:n=200,seed=7"};
+    for (int i = 0; i < 3; i++) whoever_asks_sees_all(machine, 1, scenes + i);
+    whoever_asks_sees_all(machine, 3, scenes);
+}
+
 // One rank has no memory at some time of a run: all fail, or none does, and nobody waits.
 static void lose_memory(cal_world* world, cal_machine* machine, int64_t which) {
     cal_error error = {CAL_OK, ""};
@@ -241,6 +297,7 @@ int main(int argc, char** argv) {
     for (int i = 0; size > 1 && i < 2; i++) what_is_added_changes_the_same(i == 0 ? 11 : 16, machine);
     if (size > 1) a_fork_has_the_same_history(machine, false), a_fork_has_the_same_history(machine, true);
     if (size > 1) collisions_at_the_end(machine);
+    if (size > 1) answers(machine);
     if (size > 1) memory_that_one_rank_has_not(machine);
     if (rank == 0) printf("%d random worlds have one history on %d ranks\n", count, size);
     cal_machine_destroy(machine);

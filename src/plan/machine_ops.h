@@ -24,6 +24,9 @@ typedef struct cal_machine_ops {
     // Optional, where processes share memory after all: how many numbers a gather shows in place, without room, 0: none. Of so many each may show as
     // many as it likes: the first ones say how many there are.
     int (*board)(const struct cal_machine* machine);
+    // Optional, with such a board: memory for so many numbers of each processor, which others may look at whenever they like; all ask for it at the same time, with
+    // the same count. What was there before may be lost. all[p]: where processor p's are, until the next call.
+    cal_status (*deposit)(struct cal_machine* machine, size_t count, double*** all);
     // Optional, for machines whose memory is not shared: sends so many numbers to each processor, and takes so many from each, which
     // is what that one sends.
     cal_status (*deliver)(struct cal_machine* machine, const double* const* out, const int* out_counts,
@@ -155,7 +158,9 @@ struct cal_machine {
     bool owned;   // a device that is the `nested` of another machine
     bool device;  // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
     int keep;     // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
-    cal_costs costs;            // for choosing owners
+    void* depositor;                      // whose numbers lie where others look at them; NULL: nobody's
+    void (*before_lost)(void* depositor); // called before another one's take their place
+    cal_costs costs;                      // for choosing owners
     struct cal_machine* nested; // the device of this process, where instances live (cal_machine_nest); NULL: none
     char name[24];              // of both
 };

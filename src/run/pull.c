@@ -154,7 +154,8 @@ cal_status cal_pull_start_world(cal_pull* pull, cal_world* world, int body, cons
         return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot be moved: nothing to pull");
     cal_motion at;
     double K[9] = {0}, x[3], velocity[3];
-    cal_status status = cal_body_at(world, body, world->time, &at);
+    cal_status status = cal_world_complete(world);
+    if (!status) status = cal_body_at(world, body, world->time, &at);
     if (!status) {
         point_of(&world->bodies[body], &at, point, x, velocity);
         status = cal_body_response(world, body, -1, world->time, &at, x, K, NULL);
@@ -238,7 +239,7 @@ void cal_pull_world_force(const cal_pull* pull, const cal_world* world, double f
     memset(force, 0, 3 * sizeof *force);
     // Reading a motion may continue it, which changes nothing that anybody sees. What cannot be read is not pulled: the next
     // advance says why.
-    if (cal_body_at((cal_world*)world, pull->body, world->time, &at) == CAL_OK) {
+    if (cal_world_complete(world) == CAL_OK && cal_body_at((cal_world*)world, pull->body, world->time, &at) == CAL_OK) {
         point_of(&world->bodies[pull->body], &at, pull->point, x, velocity);
         find_force(pull, world->time, x, velocity, force);
     }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/domain/measuring.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/share.h"
 #include "simulation/state/graph.h"
@@ -82,11 +83,16 @@ static cal_status add_some(cal_world* world, int first, int count, const flowed*
 
 // Sums are taken in the order of bodies, whoever found the terms.
 static cal_status find_flows(cal_world* world, cal_flows* out) {
+    cal_shared_terms shared;
+    *out = (cal_flows){0};
+    if (cal_rank_measure(world, &shared)) {
+        for (const cal_body_terms* one; (one = cal_next_terms(&shared)) != NULL;) add_flows(out, &one->flows, 1.0);
+        return CAL_OK;
+    }
     const int most = world->body_count < SHARED ? world->body_count : SHARED;
     flowed* known =
         world->machine != NULL ? cal_allocate((size_t)most + 1, sizeof *known) : NULL; // without memory: one by one
     cal_status status = CAL_OK;
-    *out = (cal_flows){0};
     for (int first = 0; status == CAL_OK && first < world->body_count; first += SHARED) {
         const int count = world->body_count - first < SHARED ? world->body_count - first : SHARED;
         many_flowed some = {world, first, known};

@@ -74,7 +74,7 @@ static void scatter(const cal_model* model, const cal_model_map* map, int multib
 }
 
 cal_status cal_map_state(cal_world* world, const cal_model* model, const cal_model_map* map, double* q, double* v) {
-    cal_status status = CAL_OK;
+    cal_status status = cal_world_complete(world);
     for (int joint = 0; status == CAL_OK && joint < cal_model_joint_count(model); joint++) {
         if (map->joint[joint].multibody >= 0) continue;
         cal_joint_def def;

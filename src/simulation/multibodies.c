@@ -276,10 +276,11 @@ cal_status cal_world_multibody_state(const cal_world* world, cal_multibody_id mu
     const cal_multibody* m = cal_find_multibody(world, multibody);
     if (m == NULL) return CAL_BAD_ARGUMENT;
     if (world->failed != CAL_OK) return world->failed;
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) return status;
     const cal_multibody_model* e = m->engine;
     double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
     if (numbers == NULL) return CAL_NO_MEMORY;
-    cal_status status = CAL_OK;
     if (m->stage == CAL_BEGUN) // reading a motion may continue it, which changes nothing that anybody sees
         status = cal_multibody_at((cal_world*)world, m, world->time, numbers, numbers + e->q_count);
     else if (m->start != NULL)

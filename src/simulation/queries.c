@@ -36,6 +36,8 @@ cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const do
         if (known != CAL_OK) return known;
     }
     double nearest = limit;
+    const cal_status complete = cal_world_complete(world);
+    if (complete != CAL_OK) return cal_fail(error, complete, "%s", cal_status_text(complete));
     for (int i = 0; i < world->body_count; i++) {
         const cal_sim_body* body = &world->bodies[i];
         cal_motion at;
@@ -83,6 +85,8 @@ cal_status cal_world_overlaps(cal_world* world, const cal_shape_def* shape, cons
     cal_geometry* probe;
     cal_status status = make_probe(shape, mesh, &probe, error);
     if (status != CAL_OK) return status;
+    status = cal_world_complete(world);
+    if (status != CAL_OK) cal_explain(error, status, "%s", cal_status_text(status));
     const cal_pose here = cal_pose_make(origin, upright);
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
         const cal_sim_body* body = &world->bodies[i];

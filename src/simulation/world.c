@@ -9,6 +9,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
 #include "simulation/domain/domain.h"
+#include "simulation/domain/measuring.h"
 #include "simulation/energy.h"
 #include "simulation/flow.h"
 #include "simulation/event/events.h"
@@ -190,6 +191,16 @@ cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* 
     return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
 }
 
+static void follow_all(cal_world* world, double reached) {
+    const bool groups = world->report.groups > 0; // or else no state is read
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (groups) cal_fetch_components(world, i);
+        if (c->ops != NULL && !c->ops->stepped && !(groups && cal_component_is_fused(c)))
+            cal_component_mark_used(world, i, reached);
+    }
+}
+
 static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))
@@ -206,16 +217,7 @@ static cal_status advance_to(cal_world* world, double time, cal_error* error) {
     }
     world->time = reached;
     if (!world->log.taken) cal_log_drop(&world->log, reached);
-    const bool groups = world->report.groups > 0; // or else no state is read
-    for (int i = 0; i < world->component_count; i++) {
-        cal_component* c = &world->components[i];
-        if (groups) cal_fetch_components(world, i);
-        if (c->ops == NULL || c->ops->stepped || (groups && cal_component_is_fused(c))) continue;
-        if (cal_domain_counts(world, c))
-            cal_component_mark_used(world, i, reached);
-        else
-            c->local_time = reached;
-    }
+    if (world->domains == NULL || !world->domains->divided) follow_all(world, reached); // domains have followed theirs
     if (status == CAL_OK) return CAL_OK;
     return cal_fail(error, status, "interrupted at t = %g s, on the way to t = %g s", reached, time);
 }
@@ -268,7 +270,8 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     }
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
-    cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
+    cal_status status = cal_world_complete(world);
+    if (status == CAL_OK) status = cal_body_at((cal_world*)world, body.index, world->time, &at);
     if (status == CAL_OK) status = cal_group_shown_speeds(world, body.index, world->time, &at);
     if (status != CAL_OK) return status;
     cal_motion_to_frame(part, &at, position, quaternion);
@@ -307,8 +310,9 @@ cal_status cal_world_first_poses(const cal_world* world, int count, double* pose
     const int there = count < world->body_count ? count : world->body_count;
     many_poses all = {world, poses};
     if (world->failed != CAL_OK) return world->failed;
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) return status;
     cal_world_share(world, there, find_poses, &all);
-    cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < count; i++, poses += 7) {
         if (i < there && is_there(world, i)) continue;
         memcpy(poses, nowhere, sizeof nowhere);
@@ -332,11 +336,12 @@ bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, ca
 
 const double* cal_world_slots(const cal_world* world, cal_body_id body) {
     if (!cal_is_body(world, body) || !is_readable(world) || world->bodies[body.index].def.slots == 0) return NULL;
+    if (cal_world_complete(world) != CAL_OK) return NULL;
     return cal_body_numbers(world, body.index, world->time).slots;
 }
 
 bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
-    if (!cal_is_body(world, body) || !is_readable(world)) return false;
+    if (!cal_is_body(world, body) || !is_readable(world) || cal_world_complete(world) != CAL_OK) return false;
     return cal_component_is_asleep(world, cal_body_component(world, body.index, world->time));
 }
 
@@ -358,20 +363,13 @@ void cal_world_keep_events(cal_world* world, bool keep) {
 
 enum { SHARED = 8192 }; // bodies that are measured at a time
 
-// What a report has of a body: positions, quaternion and velocities, as they are hashed, and what it adds to sums.
-typedef struct measured {
-    double state[13];
-    cal_energy_terms energy;
-    bool asleep;
-} measured;
-
 typedef struct many_measured {
     cal_world* world;
     int first;
-    measured* of;
+    cal_measured* of;
 } many_measured;
 
-static cal_status measure_body(cal_world* world, int body, measured* out) {
+cal_status cal_measure_body(cal_world* world, int body, cal_measured* out) {
     cal_motion at;
     cal_status status = cal_body_at(world, body, world->time, &at);
     if (status == CAL_OK) status = cal_group_shown_speeds(world, body, world->time, &at);
@@ -388,26 +386,29 @@ static cal_status measure_body(cal_world* world, int body, measured* out) {
 static void measure_some(void* user, int first, int end) {
     const many_measured* m = user;
     for (int i = first; i < end; i++)
-        if (is_there(m->world, m->first + i)) (void)measure_body(m->world, m->first + i, &m->of[i]);
+        if (is_there(m->world, m->first + i)) (void)cal_measure_body(m->world, m->first + i, &m->of[i]);
+}
+
+static void add_body(const cal_measured* one, bool hashed, cal_world_report* out) {
+    cal_add_energy(&one->energy, out);
+    out->asleep += one->asleep;
+    if (hashed) out->hash = cal_hash_doubles(out->hash, one->state, sizeof one->state / sizeof *one->state);
 }
 
 // Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; what is known of those that are there is in
 // `known`, NULL: of none.
-static cal_status add_bodies(cal_world* world, int first, int count, const measured* known, bool hashed,
+static cal_status add_bodies(cal_world* world, int first, int count, const cal_measured* known, bool hashed,
                              cal_world_report* out) {
     for (int i = first; i < first + count; i++) {
-        measured own;
-        const measured* one = known != NULL ? &known[i - first] : &own;
+        cal_measured own;
+        const cal_measured* one = known != NULL ? &known[i - first] : &own;
         if (world->bodies[i].component < 0) continue;
         if (known == NULL || !is_there(world, i)) {
-            const cal_status status = measure_body(world, i, &own);
+            const cal_status status = cal_measure_body(world, i, &own);
             if (status != CAL_OK) return status;
             one = &own;
         }
-        cal_add_energy(&one->energy, out);
-        out->asleep += one->asleep;
-        if (!hashed) continue;
-        out->hash = cal_hash_doubles(out->hash, one->state, sizeof one->state / sizeof *one->state);
+        add_body(one, hashed, out);
     }
     return CAL_OK;
 }
@@ -415,7 +416,7 @@ static cal_status add_bodies(cal_world* world, int first, int count, const measu
 // Where there are processors they find what bodies add; sums are taken in the order of bodies, whoever found these.
 static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report* out) {
     const int most = world->body_count < SHARED ? world->body_count : SHARED;
-    measured* known =
+    cal_measured* known =
         world->machine != NULL ? cal_allocate((size_t)most + 1, sizeof *known) : NULL; // without memory: one by one
     cal_status status = CAL_OK;
     for (int first = 0; status == CAL_OK && first < world->body_count; first += SHARED) {
@@ -439,7 +440,13 @@ cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* ou
         out->bodies = world->body_count - world->removed_count;
         return world->failed;
     }
-    cal_status status = add_all_bodies(world, hashed, out);
+    cal_shared_terms shared;
+    if (cal_rank_measure(world, &shared)) {
+        for (const cal_body_terms* one; (one = cal_next_terms(&shared)) != NULL;) add_body(&one->measured, hashed, out);
+        return CAL_OK;
+    }
+    cal_status status = cal_world_complete(world);
+    if (status == CAL_OK) status = add_all_bodies(world, hashed, out);
     for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
         const cal_component_ops* ops = world->components[i].ops;
         if (ops != NULL && ops->report != NULL) status = ops->report(world, i, out);

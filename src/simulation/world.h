@@ -130,5 +130,7 @@ cal_status cal_fail_state(const cal_world* world, cal_status status, cal_error* 
 cal_status cal_world_pass_through(cal_world* world, const cal_ignored_overlap* overlap, cal_error* error);
 // Makes a model the world's own, to be destroyed with it; on failure at once (world.c).
 cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error);
+// Of a world on ranks: states of other ranks' bodies come here, where they have not yet. For whoever reads any, between two advances (domain/showing.c).
+cal_status cal_world_complete(const cal_world* world);
 // A report; hashed: with the hash of all bodies (world.c).
 cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* out);

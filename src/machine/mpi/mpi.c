@@ -221,6 +221,12 @@ static int board(const cal_machine* base) {
     return ((const mpi_machine*)base)->board != NULL ? (int)CAL_BOARD_NUMBERS : 0;
 }
 
+static cal_status deposit(cal_machine* base, size_t count, double*** all) {
+    const mpi_machine* machine = (const mpi_machine*)base;
+    *all = machine->board != NULL ? cal_shared_window_deposits(machine->board, count) : NULL;
+    return *all != NULL ? CAL_OK : CAL_NOT_AVAILABLE;
+}
+
 static cal_status deliver(cal_machine* base, const double* const* out, const int* out_counts, double* const* in,
                           const int* in_counts) {
     enum { TAG = 1 };
@@ -319,6 +325,7 @@ static const cal_machine_ops mpi_ops = {.name = "mpi",
                                         .share = share,
                                         .gather = gather,
                                         .board = board,
+                                        .deposit = deposit,
                                         .deliver = deliver,
                                         .collect = collect};
 

@@ -25,13 +25,18 @@ struct cal_shared_window {
     MPI_Comm comm;
     MPI_Win window;
     place** places; // of all ranks, as this one sees them
+    MPI_Win deposit_window;
+    double** deposits; // alike
+    size_t deposit_room;
     int rank, ranks, patience;
 };
 
 void cal_shared_window_destroy(cal_shared_window* board) {
     if (!board) return;
     if (board->window != MPI_WIN_NULL) MPI_Win_free(&board->window);
+    if (board->deposit_window != MPI_WIN_NULL) MPI_Win_free(&board->deposit_window);
     cal_free(board->places);
+    cal_free(board->deposits);
     cal_free(board);
 }
 
@@ -45,25 +50,33 @@ static bool same_host(MPI_Comm comm) {
     return near == all;
 }
 
-// Memory of a rank's begins where the library likes, which may be some bytes behind the beginning of a page: a place begins with the next cache line.
-static bool find_places(cal_shared_window* board, MPI_Comm comm) {
+static bool share(MPI_Comm comm, size_t bytes, MPI_Win* window) {
     MPI_Info info;
     void* base = NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true"); // every rank's own pages
-    const int status = MPI_Win_allocate_shared((MPI_Aint)(sizeof(place) + CACHE_LINE), CACHE_LINE, info, comm,
-                                               (void*)&base, &board->window);
+    const int status =
+        MPI_Win_allocate_shared((MPI_Aint)(bytes + CACHE_LINE), CACHE_LINE, info, comm, (void*)&base, window);
     MPI_Info_free(&info);
-    if (status != MPI_SUCCESS) return false;
-    for (int r = 0; r < board->ranks; r++) {
-        MPI_Aint size = 0;
-        int unit = 0;
-        char* first = NULL;
-        if (MPI_Win_shared_query(board->window, r, &size, &unit, (void*)&first) != MPI_SUCCESS) return false;
-        const size_t before = (CACHE_LINE - (uintptr_t)first % CACHE_LINE) % CACHE_LINE;
-        if ((size_t)size < sizeof(place) + before) return false;
-        board->places[r] = (place*)(void*)(first + before);
-    }
+    if (status != MPI_SUCCESS) *window = MPI_WIN_NULL;
+    return status == MPI_SUCCESS;
+}
+
+// Memory of a rank's begins where the library likes, which may be some bytes behind the beginning of a page: what is used begins with the next cache line. NULL:
+// there are not so many bytes.
+static void* find(MPI_Win window, int rank, size_t bytes) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    char* first = NULL;
+    if (MPI_Win_shared_query(window, rank, &size, &unit, (void*)&first) != MPI_SUCCESS) return NULL;
+    const size_t before = (CACHE_LINE - (uintptr_t)first % CACHE_LINE) % CACHE_LINE;
+    return (size_t)size < bytes + before ? NULL : first + before;
+}
+
+static bool find_places(cal_shared_window* board, MPI_Comm comm) {
+    if (!share(comm, sizeof(place), &board->window)) return false;
+    for (int r = 0; r < board->ranks; r++)
+        if ((board->places[r] = find(board->window, r, sizeof(place))) == NULL) return false;
     atomic_store(&board->places[board->rank]->heard, 0);
     atomic_store(&board->places[board->rank]->filled, (unsigned)board->rank + 1);
     return true;
@@ -83,15 +96,16 @@ cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
     cal_shared_window* board = able ? cal_allocate(1, sizeof *board) : NULL;
     if (board) {
         board->comm = comm;
-        board->window = MPI_WIN_NULL;
+        board->window = board->deposit_window = MPI_WIN_NULL;
         MPI_Comm_rank(comm, &board->rank);
         MPI_Comm_size(comm, &board->ranks);
         const bool crowded = board->ranks > sysconf(_SC_NPROCESSORS_ONLN);
         board->patience = crowded ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
         board->places = cal_allocate((size_t)board->ranks, sizeof *board->places);
+        board->deposits = cal_allocate((size_t)board->ranks, sizeof *board->deposits);
     }
     // What one cannot do none does; nobody looks before all places are there, or fills one before all have looked.
-    able = board && board->places;
+    able = board && board->places && board->deposits;
     agree(&able, comm);
     if (able && board) {
         able = find_places(board, comm);
@@ -152,4 +166,19 @@ void cal_shared_window_gather(cal_shared_window* board, const double* own, int c
         all[r] = other->slots[number % 2];
         for (int i = 0; i < count && i < FETCHED; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(all[r] + i);
     }
+}
+
+double** cal_shared_window_deposits(cal_shared_window* board, size_t count) {
+    if (count <= board->deposit_room) return board->deposits;
+    const size_t room = count + count / 2;
+    board->deposit_room = 0;
+    if (board->deposit_window != MPI_WIN_NULL) MPI_Win_free(&board->deposit_window);
+    int able =
+        room < SIZE_MAX / sizeof(double) / 2 && share(board->comm, room * sizeof(double), &board->deposit_window);
+    for (int r = 0; able && r < board->ranks; r++)
+        able = (board->deposits[r] = find(board->deposit_window, r, room * sizeof(double))) != NULL;
+    agree(&able, board->comm);
+    if (!able) return NULL;
+    board->deposit_room = room;
+    return board->deposits;
 }

@@ -30,3 +30,6 @@ void cal_shared_window_destroy(cal_shared_window* board); // all ranks together;
 void cal_shared_window_gather(cal_shared_window* board, const double* own, int count, const double** all);
 // Gives all ranks rank 0's numbers, up to CAL_TOLD_NUMBERS of them, as many on all ranks.
 void cal_shared_window_tell(cal_shared_window* board, double* values, int count);
+// Memory for so many numbers of each rank's, which others look at when they like; all ranks together, with the same count. What was there is lost where it was for
+// fewer. NULL on all of them: there is none.
+double** cal_shared_window_deposits(cal_shared_window* board, size_t count);

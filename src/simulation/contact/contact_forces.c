@@ -107,7 +107,8 @@ cal_status cal_contacts_of_step(cal_world* world, double h, cal_contact_point* o
         return cal_fail(error, CAL_NOT_AVAILABLE, "contact groups of \"%s\" do not tell their forces; use implicit",
                         world->group_ops->name);
     cal_contact_list l = {0};
-    cal_status status = CAL_OK;
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) cal_explain(error, status, "%s", cal_status_text(status));
     for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
         const cal_component_ops* ops = world->components[i].ops;
         if (ops != NULL && ops->contacts != NULL) status = ops->contacts(world, i, h, &l, error);

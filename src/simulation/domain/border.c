@@ -311,7 +311,8 @@ void cal_border_end_run(cal_domains* d, int domain) {
 static cal_status look_across(cal_domains* d, cal_error* error) {
     forget_looks(d);
     for (int i = 1; i <= d->count; i++)
-        for (int k = i + 1; k <= d->count; k++) list_look(d, i, k);
+        for (int k = i + 1; k <= d->count; k++)
+            if (cal_domain_is_own(d, i) || cal_domain_is_own(d, k)) list_look(d, i, k);
     return cal_domains_run_looks(d, error);
 }
 
@@ -581,7 +582,8 @@ static cal_status want_pairs(cal_domains* d, double end, bool ran, cal_error* er
     return status;
 }
 
-// What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain.
+// What comes of it is seen when domains have run; but groups that decide again, and what is handed over with them, would have them run in vain. All ranks
+// come to the same *met. One that fails while it takes in what came says so with what it tells next: after a run of the others, where something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_status status, cal_error* error) {
     *met = false;
     d->ran = ran;
@@ -595,6 +597,5 @@ cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_
         again = again && (d->ranks != NULL || status == CAL_OK);
         *met |= again;
     }
-    // A rank that has failed while it took in what came says so before others run.
-    return d->ranks != NULL && *met && !d->grouping ? cal_rank_agree(d, status, error) : status;
+    return status;
 }

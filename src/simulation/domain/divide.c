@@ -232,6 +232,11 @@ static cal_status divide_again(cal_domains* d, cal_status status, cal_error* err
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for domains");
 }
 
+static void forget_done(cal_domains* d, int domain) {
+    const cal_domain* own = &d->domains[domain];
+    for (int k = 0; k < own->member_count; k++) d->whole->components[own->members[k]].done = 0;
+}
+
 cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* error) {
     if (d->windows - d->balanced < d->patience) return status;
     double all = 0.0;
@@ -247,8 +252,9 @@ cal_status cal_domains_balance(cal_domains* d, cal_status status, cal_error* err
     d->uneven = worth ? uneven : 0.0;
     if (worth) status = divide_again(d, status, error);
     begin_loads(d);
-    for (int i = 0; i < d->whole->component_count; i++) d->whole->components[i].done = 0;
-    return status;
+    for (int i = 0; d->grouping && i < d->whole->component_count; i++)
+        if (d->whole->components[i].group != NULL) d->whole->components[i].done = 0;
+    return status == CAL_OK ? cal_domains_run(d, forget_done, error) : status;
 }
 
 // --- Fixed and driven bodies --------------------------------------------------------------------------------------------------
@@ -393,7 +399,9 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
 cal_status cal_world_gather(cal_world* world, cal_error* error) {
     cal_domains* d = world->domains;
     if (d == NULL || !d->divided) return CAL_OK;
-    cal_status status = take_prescribed(d, error);
+    cal_status status = cal_world_complete(world);
+    if (status != CAL_OK) return cal_fail(error, status, "states of other ranks' bodies cannot be taken");
+    status = take_prescribed(d, error);
     world->states = 0; // it had the number of all domains, for whoever asks; they come with their components
     for (int i = 0; status == CAL_OK && i < world->component_count; i++)
         if (world->components[i].ops != NULL && cal_domain_is_own(d, world->components[i].domain))

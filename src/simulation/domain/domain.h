@@ -286,8 +286,6 @@ cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error)
 // All bodies are in the whole again: for whoever changes or copies a world. Nothing to do where they are.
 cal_status cal_world_gather(cal_world* world, cal_error* error);
 void cal_domains_destroy(cal_world* world);
-// Whether this rank counts what a component does: not where another one has it.
-bool cal_domain_counts(const cal_world* world, const cal_component* c);
 // For tests: so many domains, and windows of a length, 0: as usual, whatever the size of a world.
 cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error);
 
@@ -380,6 +378,8 @@ typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
 cal_status cal_domains_run_all(cal_domains* d, cal_domain_task* task, cal_error* error);
 cal_status cal_domains_run_looks(cal_domains* d, cal_error* error); // nothing but looks across the border
+// At the end of an advance: bodies are followed to it, and that is counted, by all workers (run.c).
+cal_status cal_domains_follow(cal_domains* d, cal_error* error);
 // So many of so many processors are worth having; divides a world among so many, of which each gets up to so many domains; whether that has
 // been worth it since the last look (run.c).
 int cal_domains_worth(const cal_world* world, int processors);

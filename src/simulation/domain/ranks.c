@@ -37,13 +37,16 @@ cal_status cal_mail_create(cal_domains* d, cal_error* error) {
     m->in = cal_allocate(ranks, sizeof *m->in);
     m->taken = cal_allocate(ranks, sizeof *m->taken);
     m->shown = cal_allocate(ranks, sizeof *m->shown);
+    m->deposited = cal_allocate(ranks, sizeof *m->deposited);
+    m->deposits = cal_allocate(ranks, sizeof *m->deposits);
     m->all = cal_allocate(ranks, sizeof *m->all);
     m->numbers = cal_allocate(m->number_count, sizeof *m->numbers);
     m->room = cal_allocate(m->room_capacity, sizeof *m->room);
     m->counts = cal_allocate(2 * ranks, sizeof *m->counts);
     m->sent = cal_allocate(ranks, sizeof *m->sent);
     m->received = cal_allocate(ranks, sizeof *m->received);
-    const void* const lists[] = {m->out, m->in, m->taken, m->shown, m->all, m->room, m->sent, m->counts, m->received};
+    const void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,     m->room,
+                                 m->sent, m->counts, m->received, m->deposited, m->deposits};
     bool enough = m->numbers != NULL;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) enough &= lists[i] != NULL;
     if (enough) return CAL_OK;
@@ -57,8 +60,10 @@ void cal_mail_destroy(cal_domains* d) {
     for (int r = 0; r < m->ranks && m->taken != NULL; r++) cal_image_free(&m->taken[r]);
     cal_image_free(&m->own);
     cal_image_free(&m->item);
-    void* const lists[] = {m->out,  m->in,   m->taken,  m->shown,    m->all, m->numbers,
-                           m->room, m->sent, m->counts, m->received, m};
+    cal_image_free(&m->kept);
+    cal_rank_end_deposits(d);
+    void* const lists[] = {m->out,  m->in,     m->taken,    m->shown,     m->all,      m->numbers, m->room,
+                           m->sent, m->counts, m->received, m->deposited, m->deposits, m->owners,  m};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     d->mail = NULL;
 }

@@ -1,14 +1,14 @@
-// Worlds on ranks: who owns what, and what ranks tell each other (ranks.c, ghosts.c, letters.c).
+// Worlds on ranks: who owns what, and what ranks tell each other (ranks.c, ghosts.c, letters.c, showing.c).
 //
 // A rank owns domains, always the same ones, and takes only their events: it alone has their event queues, pairs, junctions and logs. Of other
-// ranks' components it has *ghosts*, states and boxes, where they are near its own domains; of all others the states that were shown at the end of the last
-// advance.
+// ranks' components it has *ghosts*, states and boxes, where they are near its own domains; of all others the states that were shown at the end of an
+// advance, since when somebody asked for them.
 //
 //     summary   after a run, to all: extents of domains, counts, how far they have come
 //     ghosts    to those near whose domains they are: components whose boxes or states are new
 //     wanted    to all: pairs that are to come into one domain, and what stays together with them; all ranks make the same plan
 //     letters   to new owners: components that are handed over, with events, pairs, junctions, and what they wrote into the log
-//     shown     at the end of an advance, to all: components whose states are new, and the log
+//     shown     at the end of an advance: the log to all; components whose states are new to those that ask for them (showing.c)
 //
 // What is between two of these is done by each rank for its own domains, or by all alike. A rank that fails says so in the next exchange, and all end
 // with what it says: so whoever exchanges something is told how the rank has fared, and returns how all have.
@@ -19,6 +19,11 @@
 
 enum { CAL_MOST_RANKS = 64 }; // that have domains: a bit each (component.h)
 
+// How many words a rank deposits: states, and all.
+typedef struct cal_deposit {
+    int64_t states, all;
+} cal_deposit;
+
 typedef struct cal_mail {
     int ranks;
     cal_image* out;   // to each rank
@@ -26,6 +31,15 @@ typedef struct cal_mail {
     cal_image own;    // to all
     cal_image* shown; // by each rank, to all: until the next exchange
     cal_image item;   // a component on its way
+    // What this rank deposits, and what all have deposited, which others have or have not taken; how much that is; and whether this one has not (showing.c).
+    cal_image kept;
+    cal_image* deposited;
+    cal_deposit* deposits;
+    bool pending;
+    // Whether what bodies add to reports lies beside it, and whose each body is then, −1: nobody's (measuring.h).
+    bool shares;
+    int8_t* owners;
+    int owner_count;
     // What does not fit on the board that ranks share comes to memory of this one's.
     int board;
     cal_image* taken;
@@ -71,8 +85,14 @@ cal_status cal_rank_share_handings(cal_domains* d, bool* any, cal_status status,
 
 // Ghosts (ghosts.c): after a summary, what is new to others, and what comes near to them.
 cal_status cal_rank_tell(cal_domains* d, cal_status status, cal_error* error);
-// States that are new to anybody, the log, and what was counted: to all.
+// At the end of an advance (showing.c): the log and what was counted to all, and states that somebody does not know to whoever asks for them, or to all. At the
+// beginning of the next advance: nobody asks any more, and where all have taken what was shown nothing is new to them.
 cal_status cal_rank_show(cal_domains* d, cal_status status, cal_error* error);
+void cal_rank_begin_news(cal_domains* d, bool all_taken);
+void cal_rank_end_deposits(cal_domains* d);
+// Of what is deposited (measuring.h): with room for what bodies add to reports, of which there is nothing yet.
+size_t cal_rank_words_with_terms(const cal_domains* d, size_t words);
+void cal_rank_begin_terms(cal_domains* d);
 // A component, as one of a domain, with its boxes, and states where they are asked for, to an image; and from one: which component it was.
 void cal_ghost_put(cal_domains* d, cal_image* image, int component, int domain, bool states);
 int cal_ghost_take(cal_domains* d, cal_image* image, cal_error* error);

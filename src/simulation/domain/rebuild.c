@@ -121,20 +121,19 @@ cal_status cal_rank_rebuild(cal_domains* d, cal_error* error) {
 
 // --- On all -------------------------------------------------------------------------------------------------------------------------
 
-// Whether some rank has a world that is not the others': it was made whole there. And whether some rank takes what is written down.
-static cal_status compare(cal_domains* d, bool* same, cal_status status, cal_error* error) {
-    enum { DIVIDED, WINDOWS, RUNS, REBUILT, ALIKE, TAKES = ALIKE, NUMBERS };
-    const double mine[NUMBERS] = {[DIVIDED] = d->divided,
-                                  [WINDOWS] = (double)d->windows,
-                                  [RUNS] = (double)d->runs,
-                                  [REBUILT] = d->whole->rebuilt,
-                                  [TAKES] = d->whole->log.taken};
+// Whether some rank has a world that is not the others': it was made whole there. And whether some rank takes what is written down, and
+// all have taken what was shown.
+static cal_status compare(cal_domains* d, bool* same, bool* all_taken, cal_status status, cal_error* error) {
+    enum { DIVIDED, WINDOWS, RUNS, REBUILT, ALIKE, TAKES = ALIKE, PENDING, NUMBERS };
+    const double mine[NUMBERS] = {
+        [DIVIDED] = d->divided,        [WINDOWS] = (double)d->windows, [RUNS] = (double)d->runs,
+        [REBUILT] = d->whole->rebuilt, [TAKES] = d->whole->log.taken,  [PENDING] = d->mail->pending};
     cal_mail* m = d->mail;
     cal_mail_begin(&m->own);
     cal_image_words(&m->own, (void*)(uintptr_t)mine, NUMBERS);
     status = cal_rank_gather(d, status, error);
     if (status != CAL_OK) return status;
-    *same = true;
+    *same = *all_taken = true;
     d->whole->log.keep = false;
     for (int p = 0; p < m->ranks; p++) {
         double theirs[NUMBERS], first[NUMBERS];
@@ -144,6 +143,7 @@ static cal_status compare(cal_domains* d, bool* same, cal_status status, cal_err
         cal_image_numbers(&m->shown[p], theirs, NUMBERS);
         *same &= theirs[REBUILT] == 0.0;
         d->whole->log.keep |= theirs[TAKES] != 0.0;
+        *all_taken &= theirs[PENDING] == 0.0;
         for (int i = 0; i < ALIKE; i++) *same &= theirs[i] == first[i];
     }
     return status;
@@ -200,8 +200,9 @@ static cal_status load(cal_world* world, cal_image* image, cal_error* error) {
 
 cal_status cal_rank_restore(cal_world* world, cal_error* error) {
     cal_domains* d = world->domains;
-    bool same = true;
-    cal_status status = compare(d, &same, CAL_OK, error);
+    bool same = true, all_taken = true;
+    cal_status status = compare(d, &same, &all_taken, CAL_OK, error);
+    if (status == CAL_OK && same) cal_rank_begin_news(d, all_taken);
     if (status != CAL_OK || same) return status;
     cal_image image = {.writes = true};
     const bool first = d->ranks->keep == 0;
@@ -218,5 +219,6 @@ cal_status cal_rank_restore(cal_world* world, cal_error* error) {
     cal_image_free(&image);
     world->rebuilt = false;
     if (status != CAL_OK) world->failed = status;
-    return status == CAL_OK ? cal_world_divide_among(world, processors, turns, error) : status;
+    if (status == CAL_OK) status = cal_world_divide_among(world, processors, turns, error);
+    return cal_rank_agree_early(world->ranks, status, error);
 }

@@ -245,6 +245,24 @@ void cal_world_add_report(cal_world_report* to, cal_world_report* from) {
     *from = (cal_world_report){0};
 }
 
+// What bodies have done since their last events is counted by those that have them.
+static void follow_members(cal_domains* d, int domain) {
+    enum { COMPONENT = 8 };
+    const cal_domain* own = &d->domains[domain];
+    for (int k = 0; k < own->member_count; k++) {
+        if (k + COMPONENT < own->member_count) __builtin_prefetch(&d->whole->components[own->members[k + COMPONENT]]);
+        if (!d->grouping || !cal_component_is_fused(&d->whole->components[own->members[k]]))
+            cal_component_mark_used(own->world, own->members[k], d->begin);
+    }
+}
+
+cal_status cal_domains_follow(cal_domains* d, cal_error* error) {
+    const cal_status status = cal_domains_run(d, follow_members, error);
+    for (int i = 1; i <= d->count; i++)
+        cal_world_add_report(d->ranks != NULL ? &d->counted : &d->whole->report, &d->domains[i].world->report);
+    return status;
+}
+
 static const cal_world_event* first_logged(const cal_event_log* log) {
     return log->head < log->tail ? &log->events[(size_t)log->head % (size_t)log->capacity] : NULL;
 }
@@ -336,7 +354,8 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed, int64_t first,
         d->window *= 0.8;
 }
 
-// Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed.
+// Until nobody meets anybody any more. What is exchanged between ranks is exchanged by all, also by one that has failed: where somebody has met, all have, and
+// others do not know yet; where nobody has, all know how all have fared.
 static cal_status run_window(cal_domains* d, double end, int64_t* first_work, cal_status status, cal_error* error) {
     for (bool met = true, first = true; met && (d->ranks != NULL || status == CAL_OK); first = false) {
         if (status == CAL_OK) status = cal_domains_feed(d, error);
@@ -351,8 +370,7 @@ static cal_status run_window(cal_domains* d, double end, int64_t* first_work, ca
         if (d->ranks != NULL || status == CAL_OK) status = cal_border_meet(d, end, true, &met, status, error);
         if (first && d->ranks != NULL) d->first_s += d->shown_s, *first_work = count_work(d);
         d->shown_s = 0.0;
-        for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
-        met = met && (d->ranks == NULL || status == CAL_OK);
+        for (int i = 1; status == CAL_OK && i <= d->count; i++) met |= d->domains[i].starved;
         d->runs++;
     }
     return status;
@@ -482,7 +500,8 @@ static cal_status pass_windows(cal_domains* d, double* goal, cal_status status, 
         if (status == CAL_OK) status = retreat(d, error);
         return d->ranks != NULL ? cal_rank_agree(d, status, error) : status;
     }
-    return d->ranks != NULL ? cal_rank_show(d, status, error) : status;
+    if (d->ranks != NULL) return cal_rank_show(d, status, error);
+    return status == CAL_OK ? cal_domains_follow(d, error) : status;
 }
 
 cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error) {
@@ -495,10 +514,7 @@ cal_status cal_advance_domains(cal_world* world, double* time, cal_error* error)
         status = cal_world_divide_among(world, processors, CAL_TURNS, error);
     }
     if (world->ranks != NULL) status = cal_rank_agree_early(world->ranks, status, error);
-    if (world->ranks != NULL && status == CAL_OK) {
-        status = cal_rank_restore(world, error);
-        status = cal_rank_agree_early(world->ranks, status, error);
-    }
+    if (world->ranks != NULL && status == CAL_OK) status = cal_rank_restore(world, error);
     cal_domains* d = world->domains;
     if (status == CAL_OK) cal_domains_keep_events(d);
     const bool divides = status == CAL_OK && !d->divided;

@@ -282,7 +282,7 @@ static cal_status look_at(cal_world* world, cal_multibody* m, cal_constraint_rep
 cal_status cal_loops_look(const cal_world* world, cal_constraint_report* out) {
     *out = (cal_constraint_report){.error_of = CAL_NONE};
     if (!world->started || world->failed != CAL_OK) return world->failed;
-    cal_status status = CAL_OK;
+    cal_status status = cal_world_complete(world);
     for (int i = 0; status == CAL_OK && i < world->multibody_count; i++) {
         cal_multibody* m = world->multibodies[i];
         // Reading a motion may continue it, which changes nothing that anybody sees.
