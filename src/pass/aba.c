@@ -13,7 +13,7 @@ static const cal_pass passes[] = {
      .direction = CAL_OUTBOUND,
      .kernels = CAL_VARIANTS_OF(cal_aba_velocity),
      .crosses = CAL_DOWN_COUNT,
-     .cost = {.flops = 307, .bytes = 8 * (23 + 2 + 6)}},
+     .cost = {.flops = 310, .bytes = 8 * (23 + 2 + 6)}},
     {.name = "aba.inertia",
      .direction = CAL_INBOUND,
      .kernels = CAL_VARIANTS_OF(cal_aba_inertia),

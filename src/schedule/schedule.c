@@ -18,6 +18,7 @@
 #include <string.h>
 
 // Articulated bodies (pass/aba.c); six columns of forces carried inbound and used outbound; a rotation and what goes with it.
+// A link and a place have three operations less than are counted since angles have a bound: cuts, and with them bits, stay where they are.
 const cal_schedule_costs cal_schedule_ours = {.link = 564.0, .tip = 258.0, .place = 175.0};
 
 // Below this depth parts would cost more joins than they save; and the longest path of a part. Constants, so that the bits of
