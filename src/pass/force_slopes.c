@@ -190,7 +190,7 @@ static void find_differences(const differences* d, const cal_force_slopes* out) 
     const double size = size_of(model);
     for (int j = 0; j < model->joint_count; j++) {
         const cal_joint* joint = &model->joints[j];
-        const int kind = (int)joint->def->kind;
+        const cal_joint_kind kind = joint->def->kind;
         for (int k = 0; k < cal_joint_v_count(kind); k++) {
             const double unit = kind == CAL_PRISMATIC || (kind == CAL_FREE && k < 3) ? size : 1.0;
             const int index = joint->first_v + k;
