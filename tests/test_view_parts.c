@@ -306,8 +306,7 @@ static void test_paths_of_dropped_files_are_checked(void** unused) {
                                "a/.b",
                                "a\\b",
                                "a\nb",
-                               "a\x7f"
-                               "b",
+                               "a\177b",
                                "./a",
                                "a/./b",
                                ".."};
