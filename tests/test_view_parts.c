@@ -296,20 +296,8 @@ static void test_paths_of_dropped_files_are_checked(void** unused) {
     const char* const good[] = {"scene.xml", "robot/scene.xml", "robot/meshes/left hip.stl", "a..b/c",
                                 "gr\xc3\xbc\xc3\x9f.xml"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(cal_upload_path_is_good(good[i]));
-    const char* const bad[] = {"",
-                               "/etc/passwd",
-                               "../x",
-                               "a/../../x",
-                               "a//b",
-                               "a/",
-                               ".ssh/config",
-                               "a/.b",
-                               "a\\b",
-                               "a\nb",
-                               "a\177b",
-                               "./a",
-                               "a/./b",
-                               ".."};
+    const char* const bad[] = {"",     "/etc/passwd", "../x", "a/../../x", "a//b", "a/",    ".ssh/config",
+                               "a/.b", "a\\b",        "a\nb", "a\177b",    "./a",  "a/./b", ".."};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (cal_upload_path_is_good(bad[i])) fail_msg("'%s' passes", bad[i]);
     char longest[CAL_UPLOAD_PATH + 2];
