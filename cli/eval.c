@@ -350,6 +350,9 @@ int cal_command_eval(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "--constraint-form is for --what forward, without --algorithm");
     if (actuated && strcmp(what, "inverse") != 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--actuated '%s' is for --what inverse", actuated);
+    if (!find_question(what)->algorithm && (strcmp(machine_name, "serial") != 0 || strcmp(lanes, "0") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--what %s has one core: --machine and --lanes are for other questions",
+                            what);
     answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule, .form = form};
     cal_model* model = NULL;
     cal_read_report* report = NULL;

@@ -32,6 +32,8 @@ static void names_every_mistake(void** unused) {
         {"sim chain --batch 4 --check", "--check is for a model"},
         {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
         {"eval fivebar --what inverse-derivatives", "--disable equality"},
+        {"eval chain --what forward-derivatives --machine threads", "one core"},
+        {"eval chain --what inverse-derivatives --lanes 4", "one core"},
         {"eval fivebar --what forward-derivatives", "--disable equality"},
         {"bench rps --figure 2", "--figure"},
         {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},

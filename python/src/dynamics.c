@@ -12,7 +12,7 @@ enum { LARGE_MODEL = 200 };
 typedef struct call {
     model_object* model;
     cal_dynamics* dynamics;
-    numbers q, v, third, control;
+    numbers q, v, third, control, point;
     PyThreadState* thread;
 } call;
 
@@ -21,6 +21,7 @@ static void end(call* c) {
     numbers_release(&c->v);
     numbers_release(&c->third);
     numbers_release(&c->control);
+    numbers_release(&c->point);
     if (c->dynamics) model_return_dynamics(c->model, c->dynamics);
 }
 
@@ -35,7 +36,7 @@ static void empty(numbers* n) {
 static bool begin(call* c, PyObject* model, PyObject* q, PyObject* v, PyObject* third, const char* third_name,
                   PyObject* control) {
     c->dynamics = NULL;
-    empty(&c->q), empty(&c->v), empty(&c->third), empty(&c->control);
+    empty(&c->q), empty(&c->v), empty(&c->third), empty(&c->control), empty(&c->point);
     c->model = model_check(model);
     if (!c->model) return false;
     const int nv = c->model->v_count;
@@ -175,27 +176,33 @@ static PyObject* poses(PyObject* module, PyObject* const* args, Py_ssize_t count
     return from_position(values[0], values[1], cal_model_body_count(model->model), 7, cal_dynamics_poses);
 }
 
+// The same of a point of a body; without one its origin.
+static bool begin_at(call* c, PyObject* model, PyObject* q, PyObject* v, PyObject* qdd, PyObject* point) {
+    static double origin[3] = {0, 0, 0};
+    if (!begin(c, model, q, v, qdd, "qdd", NULL)) return false;
+    if (!numbers_take_vector(point, "point", 3, &c->point)) {
+        empty(&c->point);
+        end(c);
+        return false;
+    }
+    if (!c->point.data) c->point.data = origin;
+    return true;
+}
+
 static PyObject* jacobian(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     (void)module;
     static const char* const names[] = {"model", "q", "body", "point", NULL};
     PyObject* values[4];
     call c;
-    numbers point;
-    const double origin[3] = {0, 0, 0};
     if (!arguments_take("jacobian", names, 3, 4, args, count, keywords, values)) return NULL;
     model_object* model = model_check(values[0]);
     const int body = model ? model_find(model, NAMES_BODY, values[2]) : -1;
-    if (body < 0 || !numbers_take_vector(values[3], "point", 3, &point)) return NULL;
-    array* out = array_create_matrix(6, model->v_count);
-    if (!out || !begin(&c, values[0], values[1], NULL, NULL, "", NULL)) {
-        numbers_release(&point);
+    array* out = body >= 0 ? array_create_matrix(6, model->v_count) : NULL;
+    if (!out || !begin_at(&c, values[0], values[1], NULL, NULL, values[3])) {
         Py_XDECREF((PyObject*)out);
         return NULL;
     }
-    const cal_status status =
-        cal_dynamics_jacobian(c.dynamics, c.q.data, body, point.data ? point.data : origin, out->data);
-    numbers_release(&point);
-    return finish(&c, status, NULL, out);
+    return finish(&c, cal_dynamics_jacobian(c.dynamics, c.q.data, body, c.point.data, out->data), NULL, out);
 }
 
 static PyObject* site(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -221,25 +228,22 @@ static PyObject* motion(PyObject* module, PyObject* const* args, Py_ssize_t coun
     static const char* const names[] = {"model", "q", "v", "body", "point", "qdd", NULL};
     PyObject* values[6];
     call c;
-    numbers point;
-    const double origin[3] = {0, 0, 0};
     if (!arguments_take("motion", names, 4, 6, args, count, keywords, values)) return NULL;
     model_object* model = model_check(values[0]);
     const int body = model ? model_find(model, NAMES_BODY, values[3]) : -1;
-    if (body < 0 || !numbers_take_vector(values[4], "point", 3, &point)) return NULL;
+    if (body < 0) return NULL;
     array *velocity = array_create_vector(6), *acceleration = array_create_vector(6);
     PyObject* both = velocity && acceleration ? PyTuple_Pack(2, velocity, acceleration) : NULL;
     Py_XDECREF((PyObject*)velocity);
     Py_XDECREF((PyObject*)acceleration);
-    if (!both || !begin(&c, values[0], values[1], values[2], values[5], "qdd", NULL)) {
-        numbers_release(&point);
+    if (!both || !begin_at(&c, values[0], values[1], values[2], values[5], values[4])) {
         Py_XDECREF(both);
         return NULL;
     }
-    const cal_status status = cal_dynamics_motion(c.dynamics, c.q.data, c.v.data, c.third.data, body,
-                                                  point.data ? point.data : origin, velocity->data, acceleration->data);
-    numbers_release(&point);
-    return finish(&c, status, NULL, both);
+    return finish(&c,
+                  cal_dynamics_motion(c.dynamics, c.q.data, c.v.data, c.third.data, body, c.point.data, velocity->data,
+                                      acceleration->data),
+                  NULL, both);
 }
 
 static PyObject* center(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {

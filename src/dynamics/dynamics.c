@@ -1,5 +1,5 @@
 // Dynamics of a model from one place: a plan and a state for each algorithm, made when it is first asked for.
-#include "machine/dynamics.h"
+#include "dynamics/dynamics.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "math/vector.h"

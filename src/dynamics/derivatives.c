@@ -4,7 +4,7 @@
 //   ∂q̈/∂x = M⁻¹ (∂F/∂x − ∂ID/∂x)         x = q, v, at the q̈ that τ gives; ∂q̈/∂τ = M⁻¹, ∂q̈/∂u = M⁻¹ ∂F/∂u
 #include "base/error.h"
 #include "base/memory.h"
-#include "machine/dynamics.h"
+#include "dynamics/dynamics.h"
 #include "pass/force_slopes.h"
 #include <math.h>
 #include <string.h>
