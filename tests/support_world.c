@@ -64,3 +64,11 @@ cal_body_id cal_test_add_floor(cal_world* world) {
     def.name = "floor";
     return cal_test_add(world, &def, CAL_PLANE, 0, 0, 0);
 }
+
+void cal_test_add_wall(cal_world* world, int foot, int rows) {
+    for (int k = 0; k < foot * rows; k++) {
+        cal_world_body_def box = cal_default_world_body_def();
+        box.position[0] = 0.202 * (k % foot) + 0.05 * (k / foot % 2), box.position[2] = 0.1 + 0.2 * (k / foot);
+        cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
+    }
+}

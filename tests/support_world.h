@@ -17,3 +17,5 @@ cal_body_id cal_test_add(cal_world* world, const cal_world_body_def* def, cal_sh
                          double z);
 // A fixed plane, z = 0.
 cal_body_id cal_test_add_floor(cal_world* world);
+// Boxes of 20 cm on that floor, rows of so many, each row beside the one below by a quarter of a box.
+void cal_test_add_wall(cal_world* world, int foot, int rows);

@@ -199,11 +199,7 @@ static void a_wall_is_one_group_at_once(void** state) {
         def.restitution = 1.0, def.friction = 0.5, def.forced_rollbacks = 0.3 * run;
         cal_world* world = cal_test_world(&def);
         cal_test_add_floor(world);
-        for (int k = 0; k < FOOT * ROWS; k++) {
-            cal_world_body_def box = cal_default_world_body_def();
-            box.position[0] = 0.202 * (k % FOOT) + 0.05 * (k / FOOT % 2), box.position[2] = 0.1 + 0.2 * (k / FOOT);
-            cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
-        }
+        cal_test_add_wall(world, FOOT, ROWS);
         cal_test_advance(world, 0.2);
         const cal_world_report report = cal_test_report(world);
         int collisions = 0;

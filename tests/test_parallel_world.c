@@ -222,11 +222,7 @@ static void elastic_piles_have_one_history(void** state) {
         def.restitution = 1.0, def.friction = 0.5, def.forced_rollbacks = runs[run].forced;
         cal_world* world = cal_test_world(&def);
         cal_test_add_floor(world);
-        for (int k = 0; k < FOOT * ROWS; k++) {
-            cal_world_body_def box = cal_default_world_body_def();
-            box.position[0] = 0.202 * (k % FOOT) + 0.05 * (k / FOOT % 2), box.position[2] = 0.1 + 0.2 * (k / FOOT);
-            cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
-        }
+        cal_test_add_wall(world, FOOT, ROWS);
         cal_world_body_def ball = cal_default_world_body_def();
         ball.position[0] = 0.3, ball.position[2] = 0.9, ball.velocity[2] = -1.0;
         cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0.0, 0.0);

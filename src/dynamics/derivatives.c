@@ -1,4 +1,4 @@
-// Derivatives of inverse and forward dynamics.
+// Motions of points, and derivatives of inverse and forward dynamics, from bodies in the world's axes (pass/dynamics_slopes.h).
 //
 //   τ = ID(q, v, q̈) − F(q, v, u)         F: what springs, dampers, stops, motors, tendons and a medium give
 //   ∂q̈/∂x = M⁻¹ (∂F/∂x − ∂ID/∂x)         x = q, v, at the q̈ that τ gives; ∂q̈/∂τ = M⁻¹, ∂q̈/∂u = M⁻¹ ∂F/∂u
