@@ -314,7 +314,7 @@ static void signals_end_an_advance(void** unused) {
                 {"random:n=40,seed=7 --solver rkf --machine threads:2", SIGTERM, true},
                 {"humanoid", SIGINT, true},
                 {"stack:kind=wall,n=3 --loop retroactive", SIGINT, true},
-                {"stack:kind=wall,n=3 --loop conservative", SIGTERM, true},
+                {"atoms:n=100 --loop conservative", SIGTERM, true}, // what sleeps is through in no time
                 {"atoms:n=300 --machine threads:2", SIGINT, true},
                 {"chain:n=30 --batch 8", SIGINT, false},
                 {"rail --rps 4", SIGINT, false}};
